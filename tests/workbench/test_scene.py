@@ -1,6 +1,7 @@
 """What is drawn, without a browser: poses, closed chains, masses, meshes, ellipsoids, the dragged tip."""
 
 import sys
+import threading
 from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
@@ -390,7 +391,6 @@ def test_meshes_take_the_place_of_solids_with_their_colours(opened, tmp_path, mo
     arm = meshes._arm
     assert all(piece.visible for _, piece in arm.pieces)  # at once
     meshes.start(lambda: None)
-    assert meshes.wait(60)
     wait_until(lambda: told, "a note")
     found = {handle.name: handle.color for handle in meshes.handles}
     assert found == {
@@ -413,8 +413,9 @@ def test_without_its_reader_a_mesh_leaves_the_solids(opened, tmp_path, monkeypat
     monkeypatch.setitem(sys.modules, "collada", None)
     meshes, _ = unread(opened, chain(tmp_path, ["two.dae"]), monkeypatch)
     arm = meshes._arm
-    meshes.start(lambda: None)
-    assert meshes.wait(60)
+    done = threading.Event()
+    meshes.start(done.set)
+    assert done.wait(60)
     assert meshes.notes == [
         "one visual is not drawn (two.dae): .dae files need pycollada: pip install pycollada"
     ]

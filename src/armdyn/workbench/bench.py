@@ -32,7 +32,7 @@ from armdyn.simulation.run import Run
 from armdyn.workbench.charts import motion_charts
 from armdyn.workbench.fields import Fields
 from armdyn.workbench.moment import Colour, EditedRobot, Moment, ViewError
-from armdyn.workbench.player import Clip, Player, of_motion
+from armdyn.workbench.player import Clip, Player
 
 if TYPE_CHECKING:
     import viser
@@ -541,4 +541,5 @@ class Motions:
         both = [("before", self.before)]
         if self.after is not None:
             both.insert(0 if self.shown is self.after else 1, ("after", self.after))
-        return of_motion(self.shown, motion_charts(self._bench.robot, both))
+        shown, charts = self.shown, motion_charts(self._bench.robot, both)
+        return Clip(shown.motion.label, shown.duration, shown, charts, shown.loads)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -74,7 +74,7 @@ class Chart:
     panels: tuple[Panel, ...]
     duration: float
     marks: tuple[float, ...] = ()
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     @property
     def key(self) -> dict[str, tuple[str, bool]]:
@@ -245,8 +245,8 @@ COLOURS = {
 _MOST, _FEW = 20_000, 2_000  # instants at which curves are computed, and torques by cause
 TALL = 240  # pixels
 BY_CAUSE = "Torques by cause"
-Quantity: TypeAlias = Literal["torque", "position", "velocity", "acceleration"]
-_STATES: tuple[Quantity, ...] = ("position", "velocity", "acceleration")
+Plotted: TypeAlias = Literal["torque", "position", "velocity", "acceleration"]
+_STATES: tuple[Plotted, ...] = ("position", "velocity", "acceleration")
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,7 +292,7 @@ def torques_of(subject: EditedRobot, motion: Trajectory, at: Samples, wrench: An
     return motion.loaded(subject.bare.robot).evaluate(torques, at.t, at.q, at.qd, at.qdd)
 
 
-def bounds_of(robot: Robot, quantity: Quantity) -> tuple[np.ndarray, np.ndarray]:
+def bounds_of(robot: Robot, quantity: Plotted) -> tuple[np.ndarray, np.ndarray]:
     """(n,) each: from below and above; infinite for none. Those of torques have limits of motors in them."""
     limits = joint_limits(robot)
     if quantity == "position":
@@ -309,7 +309,7 @@ def joint_title(robot: Robot, joint: int) -> str:
 
 
 def joint_panels(
-    robot: Robot, quantity: Quantity, curves: Sequence[Line], bounded: bool = True
+    robot: Robot, quantity: Plotted, curves: Sequence[Line], bounded: bool = True
 ) -> tuple[Panel, ...]:
     """A panel for each joint, with its columns of curves y (N, n), and its limits where it is `bounded`."""
     low, high = bounds_of(robot, quantity)

@@ -32,7 +32,7 @@ class EditedRobot:
 
     robot: Robot
     runs: Robot
-    parameters: np.ndarray | None = None  # (p,); None: those of `runs`
+    parameters: np.ndarray  # (p,)
     unloaded: EditedRobot | None = None  # the same without what a motion carries at the time shown
 
     @classmethod

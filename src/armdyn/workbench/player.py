@@ -16,7 +16,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from armdyn.motion.loads import Carried, Loaded
-from armdyn.motion.trajectory import Trajectory
 from armdyn.workbench.moment import EditedRobot, Holder, Moment
 
 # ---- what can be played: a motion, a simulated run, a recorded log ----------------------------------------
@@ -40,10 +39,6 @@ class Clip:
     charts: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     loads: tuple[Carried, ...] = ()
     wrench: Callable[[float], np.ndarray | None] | None = None
-
-
-def of_motion(motion: Trajectory, charts: Mapping[str, Callable[..., Any]]) -> Clip:
-    return Clip(motion.motion.label, motion.duration, motion, charts, motion.loads)
 
 
 def of_samples(t: np.ndarray, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> Callable[[float], States]:

@@ -59,6 +59,11 @@ class Visual:
     path: Path | None = None  # the mesh's file; None where it is not there
     colour: Colour | None = None
 
+    @property
+    def is_there(self) -> bool:
+        """Whether there is something to draw."""
+        return self.shape != "mesh" or self.path is not None
+
 
 @dataclass(frozen=True)
 class Visuals:
@@ -70,9 +75,7 @@ class Visuals:
     @property
     def missing(self) -> tuple[str, ...]:
         """Names of mesh files that are not there."""
-        return tuple(
-            dict.fromkeys(one.name for one in self.found if one.shape == "mesh" and one.path is None)
-        )
+        return tuple(dict.fromkeys(one.name for one in self.found if not one.is_there))
 
 
 def visuals_of(model: RobotModel) -> Visuals:
@@ -234,12 +237,10 @@ class VisualMeshes:
         self.notes: list[str] = _notes(self.known)
         self._visible = True
         self._covered: set[int] = set()  # bodies whose visuals are all drawn
-        self._done = threading.Event()
 
     @property
     def any(self) -> bool:
-        """Whether there is something to draw."""
-        return any(one.shape != "mesh" or one.path is not None for one in self.known.found)
+        return any(one.is_there for one in self.known.found)
 
     def show(self, visible: bool) -> None:
         self._visible = visible
@@ -247,16 +248,11 @@ class VisualMeshes:
             handle.visible = visible
         self._arm.cover(self._covered if visible else ())
 
-    def wait(self, seconds: float) -> bool:
-        """Whether all meshes are read."""
-        return self._done.wait(seconds)
-
     def start(self, done: Callable[[], None]) -> None:
         """Read the files in a thread of its own, then call `done`; what could not be drawn is told."""
 
         def work() -> None:
             self._bench.guard(self._read)
-            self._done.set()
             self._bench.guard(done)
             if self.notes:
                 self._bench.tell_all("Meshes", "; ".join(self.notes), "orange")
@@ -270,16 +266,15 @@ class VisualMeshes:
         files: dict[Path, tuple[MeshPart, ...]] = {}
         failed: dict[str, list[str]] = {}
         for k, visual in enumerate(self.known.found):
-            if self._bench.closed or (visual.shape == "mesh" and visual.path is None):
+            if self._bench.closed or not visual.is_there:
                 continue
             try:
                 parts = _parts(visual, files)
+                room -= sum(len(part.mesh.triangles) for part in parts)
+                if room < 0:
+                    raise ViewError(f"there are more than {_MOST} triangles")
             except ViewError as error:
                 failed.setdefault(str(error), []).append(Path(visual.name).name)
-                continue
-            room -= sum(len(part.mesh.triangles) for part in parts)
-            if room < 0:
-                failed.setdefault(f"there are more than {_MOST} triangles", []).append(Path(visual.name).name)
                 continue
             body, frame = places[visual.link]
             for i, part in enumerate(parts):

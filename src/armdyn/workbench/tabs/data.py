@@ -16,7 +16,7 @@ from armdyn.report.page import Markup, join, tag
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_units
 from armdyn.workbench.bench import Bench
-from armdyn.workbench.charts import BLUE, GREY, ORANGE, Chart, Line, Quantity, joint_panels, joint_title
+from armdyn.workbench.charts import BLUE, GREY, ORANGE, Chart, Line, Plotted, joint_panels, joint_title
 from armdyn.workbench.fields import Reading, file_name, four_digits, note, read_upload, suffix
 from armdyn.workbench.moment import EditedRobot, Moment, ViewError
 from armdyn.workbench.player import Clip, of_samples
@@ -192,6 +192,6 @@ def _residuals(data: LogData, subject: EditedRobot) -> Chart:
     return Chart(joint_panels(subject.bare.robot, "torque", curves, bounded=False), float(data.t[-1]))
 
 
-def _data_states(data: LogData, subject: EditedRobot, quantity: Quantity) -> Chart:
+def _data_states(data: LogData, subject: EditedRobot, quantity: Plotted) -> Chart:
     curve = Line(data.t, data.motion.q if quantity == "position" else data.motion.qd, "log")
     return Chart(joint_panels(subject.bare.robot, quantity, [curve], bounded=False), float(data.t[-1]))

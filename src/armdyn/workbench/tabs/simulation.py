@@ -17,7 +17,7 @@ from armdyn.robot import Robot
 from armdyn.simulation import ComputedTorque, GravityCompensation, PDGravity, SimulationWarning, simulate
 from armdyn.simulation.run import Run
 from armdyn.workbench.bench import Bench, listed
-from armdyn.workbench.charts import BLUE, GREY, TALL, Chart, Line, Panel, Quantity, joint_panels, joint_title
+from armdyn.workbench.charts import BLUE, GREY, TALL, Chart, Line, Panel, Plotted, joint_panels, joint_title
 from armdyn.workbench.fields import Reading, note
 from armdyn.workbench.moment import ViewError
 from armdyn.workbench.player import Clip, of_samples
@@ -358,7 +358,7 @@ def _run_torques(run: Run) -> Chart:
     return Chart(joint_panels(run.robot, "torque", [Line(run.t, run.tau, "applied")]), float(run.t[-1]))
 
 
-def _run_states(run: Run, target: Trajectory | None, quantity: Quantity) -> Chart:
+def _run_states(run: Run, target: Trajectory | None, quantity: Plotted) -> Chart:
     kind = 0 if quantity == "position" else 1
     curves = [Line(run.t, (run.q, run.qd)[kind], "simulated")]
     if target is not None:
