@@ -324,7 +324,8 @@ def strengths(bench: Bench) -> tuple[np.ndarray, str]:
 
 def ellipsoid(name: Name, moment: Moment, weights: np.ndarray) -> Ellipsoid:
     """At a state, of the robot as it is edited; `weights` (n,) are torques that count as one."""
-    runs, parameters, q = moment.subject.runs, moment.subject.parameters, moment.q
+    runs, q = moment.subject.runs, moment.q
+    parameters: np.ndarray | None = moment.subject.parameters
     if moment.robot.model.elastic:  # torques of motors accelerate no link at once: joints taken as rigid
         runs, parameters = moment.robot.with_rigid_joints(), None
         q, weights = q[: runs.n], weights[: runs.n]
@@ -335,14 +336,14 @@ def ellipsoid(name: Name, moment: Moment, weights: np.ndarray) -> Ellipsoid:
     return dynamic_manipulability(runs, q, weights=weights, parameters=parameters)
 
 
-def can_have(robot: Robot) -> str | None:
-    """Why a robot has no such ellipsoids; None if it has."""
+def has_ellipsoids(robot: Robot) -> bool:
+    """Whether there are such ellipsoids: not where the tip cannot move."""
+    rigid = _rigid(robot)
     try:
-        rigid = _rigid(robot)
         velocity_ellipsoid(rigid, np.zeros(rigid.n) if not rigid.model.loops else rigid.assembly.reference)
-    except ArmdynError as error:
-        return str(error)
-    return None
+    except ArmdynError:
+        return False
+    return True
 
 
 def pose_and_axes(found: Ellipsoid) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -44,6 +44,7 @@ def add_timing(bench: Bench) -> None:
         def done(found: tuple[Trajectory, Markup]) -> None:
             after, compared = found
             if bench.motions.before is not motion:
+                reading.show()
                 bench.tell(name, "another motion was loaded meanwhile: press again to time it", "orange")
                 return
             spelt = [f", {key}={listed(x) if key == 'wrench' else x}" for key, x in given.items()]

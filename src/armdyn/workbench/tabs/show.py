@@ -23,8 +23,8 @@ from armdyn.workbench.scene.tip import (
     Handle,
     Name,
     TipEllipsoids,
-    can_have,
     freedom_of,
+    has_ellipsoids,
     round_bar,
 )
 from armdyn.workbench.server import set_theme
@@ -48,7 +48,7 @@ def add(bench: Bench) -> None:
         _marks(bench, arm)
     with bench.gui.add_folder("Tip"):
         _handle(bench, arm)
-    if can_have(bench.robot) is None:
+    if has_ellipsoids(bench.robot):
         with bench.gui.add_folder("Ellipsoids at the tip"):
             _ellipsoids(bench, arm)
     with bench.gui.add_folder("View"):
