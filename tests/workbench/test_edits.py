@@ -3,7 +3,6 @@
 import contextlib
 import io
 import threading
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +18,7 @@ from armdyn.workbench.tabs.parameters import QUANTITIES, Editor, Edits, TipPaylo
 from arms import assert_same, generators, law, quietly, robots, state
 from closed_chains import five_bar
 from elastic_arms import two_links
+from waiting import wait_until
 
 EMPTY = Edits()
 
@@ -35,7 +35,7 @@ def some_edits(robot, rng):
             if value_of(robot, link, key) is not None and rng.random() < 0.6:
                 new = tuple(rng.normal(size=3)) if key == "com" else float(rng.uniform(0.6, 2))
                 edits = edits.with_entry(robot, link, key, new)
-    return Edits(edits.symbols, edits.entries, TipPayload(0.7, (0.1, 0.2, 0.3), (0.1, 0, 0.01, 0.1, 0, 0.1)))
+    return replace(edits, payload=TipPayload(0.7, (0.1, 0.2, 0.3), (0.1, 0.1, 0.1), (0, 0.01, 0)))
 
 
 def said_by(lines, source):
@@ -124,7 +124,7 @@ def test_a_gear_keeps_the_rotor():
         (lambda e, r: e.with_symbol("ml1", -3.0), "mass: found -3; a mass is zero or positive"),
         (lambda e, r: e.with_entry(r, 0, "gear", 0.0), "gear"),
         (lambda e, _: Edits(payload=TipPayload(-2.0)), "payload: mass: found -2; a mass is zero or positive"),
-        (lambda e, _: Edits(payload=TipPayload(1.0, tensor=(-1, 0, 0, 1, 0, 1))), "none may be negative"),
+        (lambda e, _: Edits(payload=TipPayload(1.0, moments=(-1, 1, 1))), "none may be negative"),
     ],
 )
 def test_impossible_values_are_named(change, words):
@@ -211,14 +211,6 @@ def opened():
         bench.close()
 
 
-def wait(condition, seconds=120):  # a compilation on a busy machine
-    for _ in range(int(seconds / 0.02)):
-        if condition():
-            return
-        time.sleep(0.02)
-    raise AssertionError("waited in vain")
-
-
 def torques_of(text):
     """What the Python lines of a page compute."""
     names = {}
@@ -240,7 +232,7 @@ def test_the_python_lines_give_the_torques_shown(opened):
     assert_same(tau, bench.moment.tau, 1e-12)
     assert made == bench.robot
     editor.change(lambda e: e.with_entry(robot, 0, "gear", 50.0))
-    wait(lambda: "Compiled anew in" in editor.said)
+    wait_until(lambda: "Compiled anew in" in editor.said)
     tau, made = torques_of(bench.python())
     assert_same(tau, bench.moment.tau, 1e-12)
     assert made == bench.robot
@@ -267,7 +259,7 @@ def test_only_the_last_gear_is_compiled_and_nothing_typed_meanwhile_is_lost(open
     for typed in (5.0, 50.0, 55.0):
         editor.change(lambda e, typed=typed: e.with_entry(robot, 0, "gear", typed))
     editor.change(lambda e: replace(e, payload=TipPayload(2.0)))
-    wait(lambda: "Compiled anew in" in editor.said)
+    wait_until(lambda: "Compiled anew in" in editor.said)
     assert bench.robot.transmission[0, 0] == 55
     assert bench.robot.name.endswith("with payload 2 kg")
 
@@ -300,7 +292,7 @@ def test_a_reset_while_a_robot_is_compiled_stays(opened, monkeypatch):
     assert begun.wait(60)
     editor.reset()
     going.set()
-    wait(lambda: not bench.busy)
+    wait_until(lambda: not bench.busy)
     assert bench.robot is bench.given
     assert editor.edits == EMPTY
     assert not notes
@@ -311,9 +303,9 @@ def test_a_change_waits_for_another_job_and_is_not_lost(opened):
     going = threading.Event()
     assert bench.job("something long", lambda: going.wait(60), lambda _: None)
     editor.change(lambda e: e.with_entry(bench.given, 0, "gear", 60.0))
-    wait(lambda: "Waits" in editor.said)
+    wait_until(lambda: "Waits" in editor.said)
     assert bench.robot is bench.given
     going.set()
-    wait(lambda: "Compiled anew in" in editor.said)
+    wait_until(lambda: "Compiled anew in" in editor.said)
     assert bench.robot.transmission[0, 0] == 60
     assert not notes

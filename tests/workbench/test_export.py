@@ -167,9 +167,6 @@ def test_a_simulation_as_a_table(opened):
     bench = opened(robot)
     with pytest.raises(ViewError, match="there is no simulation to write; choose 'state'"):
         exported.table(bench._bench, exported.SIMULATION)
-    bench._bench.motion = bench._bench.player.clip = None
-    with pytest.raises(ViewError, match="there is no motion"):
-        exported.table(bench._bench, exported.MOTION)
     bench._bench.run = armdyn.simulate(robot, [0, 0], [0, 0], duration=0.02)
     table = read(exported.table(bench._bench, exported.SIMULATION))
     assert np.array_equal(joined(table, "q", 2), bench._bench.run.q)

@@ -5,6 +5,7 @@ import socket
 import urllib.request
 
 import pytest
+import viser
 from websockets.datastructures import Headers
 
 import armdyn
@@ -233,7 +234,8 @@ def test_the_page_has_the_script_that_makes_it_quick(bench, accepted):
 
 
 def test_an_own_page_connects(bench):
-    assert answer(bench, upgrade(OURS)).startswith(b"HTTP/1.1 101")
+    version = f"Sec-WebSocket-Protocol: viser-v{viser.__version__}"  # without it viser prints a complaint
+    assert answer(bench, upgrade(OURS, version)).startswith(b"HTTP/1.1 101")
 
 
 @pytest.mark.parametrize(

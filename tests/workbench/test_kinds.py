@@ -4,7 +4,6 @@
 """
 
 import logging
-import time
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from armdyn import Robot, bundled_robots
 from arms import quietly
 from elastic_arms import two_links
+from waiting import wait_until
 
 ODD = "<script>alert(1)</script>'\"\n\\ ${x} \u202e{é漢}"
 
@@ -62,11 +62,9 @@ class Restless:
         bench.on_moment(self.seen.append)
 
     def settle(self):
-        for _ in range(6000):
-            if self.seen and self.seen[-1] is self.bench.moment:
-                return
-            time.sleep(0.01)
-        raise AssertionError("the listeners did not come to an end")
+        wait_until(
+            lambda: self.seen and self.seen[-1] is self.bench.moment, "the listeners to come to an end"
+        )
 
     def everything_on(self):
         """All switches of the page, so that all is drawn and written."""

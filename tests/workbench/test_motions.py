@@ -1,7 +1,6 @@
 """Motions, least time, simulations and logs of the workbench, without a browser."""
 
 import threading
-import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -24,6 +23,7 @@ from armdyn.workbench.tabs.simulation import (
     SimulationTrial,
     run_clip,
 )
+from waiting import wait_until
 
 
 def sent(name, content):
@@ -131,12 +131,7 @@ def pressed(bench, label):
     *_, button = [x for x in handles if getattr(x, "label", None) == label]
     for call in button._impl.update_cb:
         call(SimpleNamespace(client=None, client_id=None, target=button))
-    for _ in range(1000):
-        if bench._job.acquire(blocking=False):
-            bench._job.release()
-            return
-        time.sleep(0.01)
-    raise AssertionError(f"{label}: it takes too long")
+    wait_until(lambda: not bench.busy, label)
 
 
 @pytest.mark.parametrize(
@@ -182,13 +177,11 @@ def test_a_motion_timed_for_one_that_is_gone_is_dropped(bench, monkeypatch):
 
     monkeypatch.setattr(motion, "time_optimal", slowly)
     threading.Thread(target=pressed, args=(bench, "Least time")).start()
-    while not bench.busy:
-        time.sleep(0.01)
+    wait_until(lambda: bench.busy)
     other = Trajectory.cubic([0, 0], [1, 1], 2.0)
     motions.take(other)
     going.set()
-    while bench.busy:
-        time.sleep(0.01)
+    wait_until(lambda: not bench.busy)
     assert bench.motion is other
     assert motions.after is None
     assert any("another motion was loaded" in note for note in notes)
@@ -200,7 +193,7 @@ def test_a_robot_without_limits_is_told_what_is_missing():
 
 
 def test_charts_show_the_torques_of_the_motion(bench):
-    charts = motion_charts(bench.robot, bench.motion)
+    charts = motion_charts(bench.robot, [("motion", bench.motion)])
     at = bench.motion.samples()
     tau = bench.robot.inverse_dynamics(at.q, at.qd, at.qdd)
     torques = charts["Torques"](bench.moment.subject, 0, None)
@@ -330,14 +323,9 @@ def test_a_simulation_can_be_stopped(bench):
     for field in durations:
         field.value = 600.0
     press("Simulate")
-    while not labels["Stop"].visible:
-        time.sleep(0.01)
+    wait_until(lambda: labels["Stop"].visible)
     press("Stop")
-    for _ in range(3000):
-        if not bench.busy:
-            break
-        time.sleep(0.01)
-    assert not bench.busy
+    wait_until(lambda: not bench.busy)
     assert "the simulation was stopped" in notes
     assert bench.run is None
     assert not labels["Stop"].visible

@@ -7,7 +7,6 @@ import pytest
 
 from armdyn import Trajectory
 from armdyn.motion.loads import Carried, Load
-from armdyn.workbench.moment import ViewError
 from armdyn.workbench.player import Clip, Player, of_samples
 
 
@@ -25,9 +24,9 @@ def still(opened, monkeypatch):
 
     def make(*arguments, **options):
         bench, clock = opened(*arguments, **options), Clock()
-        player = Player(bench, clock)
+        player = Player(bench, bench.player.clip, clock)
         monkeypatch.setattr(player, "_run", lambda: None)
-        player.show(bench.player.clip, 0.0)
+        player.seek(0.0)
         return bench, player, clock
 
     return make
@@ -74,14 +73,6 @@ def test_a_hand_on_a_slider_stops_it(still):
     assert not player.step()
     assert bench.moment.time is None
     assert bench.moment.q[0] == 0.77
-
-
-def test_nothing_to_play_is_said():
-    class Bench:
-        closed = False
-
-    with pytest.raises(ViewError, match="nothing to play yet"):
-        Player(Bench()).play()
 
 
 def test_samples_are_hit_and_lines_between():

@@ -1,9 +1,10 @@
 """What is drawn, without a browser: poses, closed chains, masses, meshes, ellipsoids, the dragged tip."""
 
 import sys
-import time
+import threading
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,15 +22,16 @@ from armdyn import (
 from armdyn.drawing.solids import cylinder
 from armdyn.robot.joints import joint_limits
 from armdyn.robot.loops.closing import Closed
-from armdyn.workbench.bench import Once, reachable
+from armdyn.workbench.bench import reachable
 from armdyn.workbench.moment import EditedRobot, Moment, ViewError
 from armdyn.workbench.scene import tip
 from armdyn.workbench.scene.arm import _side, quaternion, rotation, turned
 from armdyn.workbench.scene.marks import Masses, link_masses, link_places, named_frames, solid_axes
 from armdyn.workbench.scene.meshes import VisualMeshes, mesh_file, read_mesh, smoothed, visuals_of
-from armdyn.workbench.scene.tip import Dragged, Handle, ellipsoid, pose_and_axes
+from armdyn.workbench.scene.tip import Dragged, Handle, ellipsoid, freedom_of, pose_and_axes
 from arms import quietly
 from mesh_files import CUBE, URDF, dae, meshed, obj, stl
+from waiting import wait_until
 
 
 @pytest.fixture(autouse=True)
@@ -101,7 +103,8 @@ def test_the_state_of_a_closed_chain_is_always_closed():
     robot = Robot.load("gripper")
     with armdyn.view(robot, port=0, browser=False) as bench:
         q, told = bench.q, []
-        bench._bench.tell = lambda *said: told.append(said)
+        page = SimpleNamespace(add_notification=lambda *said, **_: told.append(said))
+        bench._bench.server.get_clients = lambda: {0: page}
         for k in range(40):
             bench._bench.move("q", 0, float(q[0] + 0.1 * k))
         moment = bench._bench.moment
@@ -113,11 +116,6 @@ def test_the_state_of_a_closed_chain_is_always_closed():
         gap, _, upright = Closed.of(robot.model)(y)
         assert np.abs(gap).max() < 1e-9
         assert (upright > 0).all()
-
-
-def test_once_says_it_once():
-    news = Once()
-    assert [news() for _ in range(5)] == [True, False, False, False, False]
 
 
 # ---- masses ----------------------------------------------------------------------------------------------
@@ -295,15 +293,16 @@ def test_dragging_moves_the_state_and_not_the_velocities():
     robot = Robot.load("elastic_link")
     with armdyn.view(robot, port=0, browser=False) as bench:
         bench._bench.change(q=[0.3, 0.31], qd=[0.5, 0.6])
-        handle = Handle(bench._bench, 1.0)
+        handle = Handle(bench._bench, 1.0, freedom_of(robot))
         target = np.eye(4)
         target[:3, 3] = robot.pose(np.array([0.5, 0.5]))[:3, 3]
         handle.drag(None, target)
-        for _ in range(200):
+
+        def there():
             handle.drag(None, target, over=False)
-            if abs(bench.q[0] - 0.5) < 1e-6:
-                break
-            time.sleep(0.01)
+            return abs(bench.q[0] - 0.5) < 1e-6
+
+        wait_until(there, "the arm")
         handle.drag(None, target, over=True)
         assert np.allclose(bench.q, [0.5, 0.51], atol=1e-6)  # the spring stays as it is
         assert np.allclose(bench._bench.moment.qd, [0.5, 0.6])
@@ -390,11 +389,9 @@ def test_meshes_take_the_place_of_solids_with_their_colours(opened, tmp_path, mo
     file = chain(tmp_path, ["two.dae", "bad.dae", "one.obj", None])
     meshes, told = unread(opened, file, monkeypatch)
     arm = meshes._arm
-    assert all(piece.visible for pieces in arm.pieces.values() for piece in pieces)  # at once
+    assert all(piece.visible for _, piece in arm.pieces)  # at once
     meshes.start(lambda: None)
-    assert meshes.wait(60)
-    while not told:
-        time.sleep(0.01)
+    wait_until(lambda: told, "a note")
     found = {handle.name: handle.color for handle in meshes.handles}
     assert found == {
         "/arm/body_1/mesh_0": (255, 128, 0),
@@ -402,13 +399,13 @@ def test_meshes_take_the_place_of_solids_with_their_colours(opened, tmp_path, mo
         "/arm/body_3/mesh_2": (51, 153, 102),
     }
     assert [len(handle.vertices) for handle in meshes.handles] == [24, 24, 24]  # edges stay sharp
-    shown = {piece.name.split("/")[2] for pieces in arm.pieces.values() for piece in pieces if piece.visible}
+    shown = {piece.name.split("/")[2] for _, piece in arm.pieces if piece.visible}
     assert shown == {"body_2"}
     assert told == [
         ("Meshes", "one visual is not drawn (bad.dae): a .dae file is damaged (DaeMalformedError)")
     ]
     meshes.show(False)
-    assert all(piece.visible for pieces in arm.pieces.values() for piece in pieces)
+    assert all(piece.visible for _, piece in arm.pieces)
 
 
 def test_without_its_reader_a_mesh_leaves_the_solids(opened, tmp_path, monkeypatch):
@@ -416,12 +413,13 @@ def test_without_its_reader_a_mesh_leaves_the_solids(opened, tmp_path, monkeypat
     monkeypatch.setitem(sys.modules, "collada", None)
     meshes, _ = unread(opened, chain(tmp_path, ["two.dae"]), monkeypatch)
     arm = meshes._arm
-    meshes.start(lambda: None)
-    assert meshes.wait(60)
+    done = threading.Event()
+    meshes.start(done.set)
+    assert done.wait(60)
     assert meshes.notes == [
         "one visual is not drawn (two.dae): .dae files need pycollada: pip install pycollada"
     ]
-    assert all(piece.visible for pieces in arm.pieces.values() for piece in pieces)
+    assert all(piece.visible for _, piece in arm.pieces)
 
 
 def test_round_things_are_smooth_and_edges_sharp():
@@ -475,12 +473,12 @@ def test_springs_stay_on_their_bodies(tmp_path):
             bench.q = [q]
             pose = still(robot, [q]).poses[0]
             end = pose[:3, :3] @ [0.4, 0, 0.1] + pose[:3, 3]
-            for _ in range(200):
+
+            def there(end=end):
                 drawn = coil.position + rotation(coil.wxyz) @ [0, 0, np.broadcast_to(coil.scale, 3)[2]]
-                if np.allclose(drawn, end, atol=1e-9):
-                    break
-                time.sleep(0.02)
+                return np.allclose(drawn, end, atol=1e-9)
+
+            wait_until(there, "the spring")
             assert np.allclose(coil.position, [0, 0, 1.5])
-            assert np.allclose(drawn, end, atol=1e-9)
             assert coil.vertices[:, 2].min() == pytest.approx(0, abs=0.02)
             assert coil.vertices[:, 2].max() == pytest.approx(1, abs=0.02)

@@ -10,13 +10,12 @@ from __future__ import annotations
 import logging
 import re
 import threading
-import time
 import tomllib
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -33,7 +32,7 @@ from armdyn.simulation.run import Run
 from armdyn.workbench.charts import motion_charts
 from armdyn.workbench.fields import Fields
 from armdyn.workbench.moment import Colour, EditedRobot, Moment, ViewError
-from armdyn.workbench.player import Player, of_motion
+from armdyn.workbench.player import Clip, Player
 
 if TYPE_CHECKING:
     import viser
@@ -42,8 +41,16 @@ if TYPE_CHECKING:
 # ---- the Python lines that reproduce what is seen ---------------------------------------------------------
 
 
+class Said(NamedTuple):
+    """Lines of Python, names of the package armdyn that they need, and lines of the robot they are about."""
+
+    lines: tuple[str, ...]
+    imports: tuple[str, ...] = ()
+    robot: tuple[str, ...] = ()
+
+
 class Script:
-    """Lines by topic, in the order in which topics were first said; a topic said again replaces its lines.
+    """Lines by topic, what was said last at the end; a topic said again replaces its lines.
 
     The topic "robot" makes the robot as it is now. Lines that were said of an earlier one, such as of a
     motion timed before the robot was edited, stay true: they get the robot they were said of.
@@ -51,46 +58,46 @@ class Script:
 
     def __init__(self) -> None:
         self.lock = threading.RLock()  # pages ask from several threads
-        self._imports: dict[str, list[str]] = {}
-        self._lines: dict[str, list[str]] = {}
-        self._robots: dict[str, list[str]] = {}  # by topic: what "robot" was
+        self._said: dict[str, Said] = {}
 
     def say(
-        self, topic: str, *lines: str, imports: Iterable[str] = (), robot: Sequence[str] | None = None
+        self, topic: str, *lines: str, imports: Iterable[str] = (), robot: Iterable[str] | None = None
     ) -> None:
-        """`imports` are names of the package armdyn that the lines need; no lines: the topic is gone.
-
-        `robot` are the lines that made the robot which the lines are about, if not those of now.
-        """
+        """No lines: the topic is gone. Without `robot` they are about the robot of now."""
         with self.lock:
-            for kept in (self._lines, self._imports, self._robots) if not lines else ():
-                kept.pop(topic, None)
+            made = self.robot if robot is None else tuple(robot)
+            self._said.pop(topic, None)
             if lines:
-                self._lines[topic], self._imports[topic] = list(lines), list(imports)
-                self._robots[topic] = self.lines("robot") if robot is None else list(robot)
+                self._said[topic] = Said(lines, tuple(imports), made)
 
-    def lines(self, topic: str) -> list[str]:
-        """What was last said of a topic."""
-        return list(self._lines.get(topic, ()))
+    def __contains__(self, topic: str) -> bool:
+        return topic in self._said
+
+    @property
+    def robot(self) -> tuple[str, ...]:
+        """The lines that make the robot of now."""
+        return self._said["robot"].lines if "robot" in self._said else ()
 
     @property
     def text(self) -> str:
         with self.lock:
-            names = sorted({name for names in self._imports.values() for name in names})
+            names = sorted({name for said in self._said.values() for name in said.imports})
             body = self._body()
         head = ["import numpy as np", f"from armdyn import {', '.join(names)}" if names else "import armdyn"]
         return "\n".join([*head, *body, ""])
 
     def _body(self) -> list[str]:
         """All lines, each with the robot that it is about."""
-        now, body = self.lines("robot"), list[str]()
-        made: list[str] = []  # what made the robot so far
-        for topic, lines in self._lines.items():
-            wanted = self._robots[topic] if _uses_robot(lines) else made or now
-            if topic != "robot" and wanted != made:
+        now, body = self.robot, list[str]()
+        made: tuple[str, ...] = ()  # what made the robot so far
+        for topic, said in self._said.items():
+            if topic == "robot":
+                continue
+            wanted = said.robot if _uses_robot(said.lines) else made or now
+            if wanted != made:
                 body += ["", *([] if wanted == now else [_THEN]), *wanted]
                 made = wanted
-            body += ["", *lines] if topic != "robot" else []
+            body += ["", *said.lines]
         return body if made == now else [*body, "", *now]
 
 
@@ -110,7 +117,6 @@ def listed(numbers: np.ndarray | Iterable[float]) -> str:
 
 
 _PARTS = 64  # of the way that are looked at, at once
-_QUIET = 3.0  # s without a refusal, after which the next one is said again
 
 
 def reachable(robot: Robot, start: np.ndarray, wanted: np.ndarray) -> np.ndarray:
@@ -123,18 +129,6 @@ def reachable(robot: Robot, start: np.ndarray, wanted: np.ndarray) -> np.ndarray
     way = start + np.linspace(0, 1, _PARTS + 1)[:, None] * (wanted - start)
     open_ = ~robot.assembly.closes(way[1:])
     return np.asarray(way[int(open_.argmax())])
-
-
-class Once:
-    """Says whether something that happens many times a second is news."""
-
-    def __init__(self) -> None:
-        self._last = -np.inf
-
-    def __call__(self) -> bool:
-        now = time.monotonic()
-        news, self._last = now - self._last > _QUIET, now
-        return bool(news)
 
 
 # ---- the Python lines that make the robot that was given --------------------------------------------------
@@ -195,7 +189,7 @@ def literal(text: str) -> str:
 _LOG = logging.getLogger("armdyn.workbench")
 Listener = Callable[[Moment], None]
 _READ = 8.0  # s: how long a note stays
-_AGAIN = 2.0  # s: what is told again within this, as by an arrow that is held down, is no news
+_AGAIN = 3.0  # s: what is told again within this, as by an arrow that is held down, is no news
 _UNAIDED_PACE = 0.15  # s between pictures for pages that draw without a graphics card
 
 
@@ -222,22 +216,22 @@ class Bench:
         self.limits: JointLimits = joint_limits(robot)
         self.script = Script()
         self.script.say("robot", *self.loads, imports=["Robot"])
-        self.motion, self.motion_lines = motion, motion_lines  # the lines that make it
         self.run: Run | None = None
         self.fit, self.log = fit, log
-        q, zeros = home(robot), np.zeros(robot.n)
-        self._moment = Moment(EditedRobot.of(robot), q if motion is None else motion(0.0)[0], zeros, zeros)
+        q, zeros = home(robot) if motion is None else motion(0.0)[0], np.zeros(robot.n)
+        self._moment = Moment(EditedRobot.of(robot), q, zeros, zeros)
         self._lock, self._news, self._closed = threading.Lock(), threading.Event(), False
         self._listeners: list[Listener] = []
         self._painters: list[Listener] = []
         self.unaided: Callable[[], bool] = lambda: False  # whether a page draws without a graphics card
         self._job = threading.Lock()
-        self._refused = Once()
         self._told: tuple[tuple[str, str], float] = (("", ""), 0.0)  # the last note, and when
         self._worker = threading.Thread(target=self._tell, name="armdyn view", daemon=True)
-        self.player = Player(self)
         self.fields = Fields(self)
-        self.motions = Motions(self)
+        self.motions = Motions(self, motion, motion_lines)
+        self.player = Player(self, self.motions.clip)
+        if motion is not None:
+            self.motions.show()
 
     # ---- the state ---------------------------------------------------------------------------------------
 
@@ -249,6 +243,11 @@ class Bench:
     def robot(self) -> Robot:
         """As it is edited, without what a motion carries."""
         return self._moment.subject.bare.robot
+
+    @property
+    def motion(self) -> Trajectory:
+        """The motion that is followed: as it was made, or timed anew."""
+        return self.motions.shown
 
     def change(self, **changes: Any) -> None:
         """Other values of the fields of `Moment`: q, qd, qdd, wrench, time, subject. Listeners hear of it.
@@ -274,24 +273,16 @@ class Bench:
     def update(self, change: Callable[[Moment], Moment]) -> bool:
         """Replace the state by what `change` makes of it, and nobody comes between; whether it changed."""
         with self._lock:
-            found = change(self._moment)
-            if found is self._moment:
+            wanted = change(self._moment)
+            if wanted is self._moment:
                 return False
-            whole = self._put(found)
-        self._say(whole)
-        return True
-
-    def _put(self, wanted: Moment) -> bool:
-        """Take a state, or what of it the loops allow; returns whether it is the state that was wanted."""
-        q = reachable(wanted.subject.runs, self._moment.q, wanted.q)
-        whole = q is wanted.q
-        self._moment = wanted if whole else replace(wanted, q=q)
-        return whole
-
-    def _say(self, whole: bool) -> None:
+            q = reachable(wanted.subject.runs, self._moment.q, wanted.q)
+            stopped = q is not wanted.q
+            self._moment = replace(wanted, q=q) if stopped else wanted
         self._news.set()
-        if not whole and self._refused():
+        if stopped:
             self.tell("Loops", "the loops cannot be closed there; the arm stays where they can", "orange")
+        return True
 
     def on_moment(self, listener: Listener) -> None:
         """Have `listener` called with the newest state, now and after every change."""
@@ -371,6 +362,17 @@ class Bench:
         def _(client: Any) -> None:
             client.add_notification(title, one_line(text), color=colour, auto_close_seconds=_READ)
 
+    def button(self, label: str, press: Callable[[], Any], **options: Any) -> Any:
+        """A button in the panel that is being built; what `press` refuses is said in the page."""
+        button = self.gui.add_button(label, **options)
+        button.on_click(lambda _event: self.guard(press))
+        return button
+
+    def switch(self, label: str, hint: str | None, on: bool, change: Callable[[bool], None]) -> None:
+        """A checkbox that calls `change`."""
+        box = self.gui.add_checkbox(label, on, hint=hint)
+        box.on_update(lambda _event: self.guard(change, bool(box.value)))
+
     @property
     def busy(self) -> bool:
         """Whether a job runs."""
@@ -391,6 +393,24 @@ class Bench:
         threading.Thread(target=run, name=f"armdyn view: {name}", daemon=True).start()
         return True
 
+    def later(self, work: Callable[[], Any]) -> Callable[[float], None]:
+        """A function that has `work` run some seconds later: once, however often it is called until then."""
+        waiting = threading.Event()
+
+        def run() -> None:
+            waiting.clear()
+            if not self._closed:
+                self.guard(work)
+
+        def wait(seconds: float) -> None:
+            if not waiting.is_set():
+                waiting.set()
+                timer = threading.Timer(seconds, run)
+                timer.daemon = True
+                timer.start()
+
+        return wait
+
     # ---- what it is in Python --------------------------------------------------------------------------
 
     def python(self) -> str:
@@ -399,8 +419,6 @@ class Bench:
         states = [f"{name} = np.array({listed(getattr(moment, name))})" for name in ("q", "qd", "qdd")]
         wrench = "" if moment.wrench is None else f", wrench={listed(moment.wrench)}"
         with self.script.lock:
-            for topic in ("carried", "state", "torques"):
-                self.script.say(topic)  # so that they come after what was said in the meantime
             self.script.say("carried", *self.player.carried_lines(moment), imports=["Inertia"])
             self.script.say("state", *states)
             self.script.say("torques", f"tau = robot.inverse_dynamics(q, qd, qdd{wrench})", "print(tau)")
@@ -438,11 +456,12 @@ def spelled(motion: Trajectory) -> list[str]:
         if len(at.t) > _ROWS or _is_enough(motion, at):
             break
         parts *= 2
-    lines = ["# The motion as samples of t, q, qd and qdd."]
-    lines += [
-        f"{name} = {_matrix(x)}" for name, x in (("t", at.t), ("q", at.q), ("qd", at.qd), ("qdd", at.qdd))
+    arrays = {"t": at.t, "q": at.q, "qd": at.qd, "qdd": at.qdd}
+    return [
+        "# The motion as samples of t, q, qd and qdd.",
+        *(f"{name} = {x.tolist()!r}" for name, x in arrays.items()),
+        "motion = Trajectory.from_samples(t, q, qd, qdd)",
     ]
-    return [*lines, "motion = Trajectory.from_samples(t, q, qd, qdd)"]
 
 
 def _is_enough(motion: Trajectory, at: Samples) -> bool:
@@ -452,96 +471,75 @@ def _is_enough(motion: Trajectory, at: Samples) -> bool:
     return all(np.abs(x - y).max() <= _CLOSE * max(1.0, np.abs(x).max()) for x, y in pairs)
 
 
-def _matrix(x: np.ndarray) -> str:
-    return repr(x.tolist())
-
-
 # ---- the motion of the bench: as it was given, and as it is after it was timed by limits ------------------
 
 
-Which: TypeAlias = Literal["before", "after"]
 DEFAULT = ("from armdyn.report import default_motion", "motion = default_motion(robot).trajectory")
 
 
 class Motions:
-    """`before` is the motion as it was loaded or made; `after`, where there is one, the same timed anew."""
+    """`before` is the motion as it was loaded or made; `after`, where there is one, the same timed anew.
 
-    def __init__(self, bench: Bench) -> None:
+    `shown` is the one of them that is played and followed, `clip` the same with its charts.
+    """
+
+    def __init__(self, bench: Bench, motion: Trajectory | None, lines: tuple[str, ...]) -> None:
         self._bench = bench
-        self.before: Trajectory = bench.motion or default_motion(bench.given).trajectory
+        self.given = motion is not None
+        self.before = self.shown = motion or default_motion(bench.given).trajectory
         self.after: Trajectory | None = None
-        self.name = self.before.motion.label
-        self._lines: tuple[str, ...] = DEFAULT if bench.motion is None else bench.motion_lines
-        self._imports: tuple[str, ...] = ("Trajectory", "load_cycle") if bench.motion_lines else ()
-        self._timed: tuple[str, ...] = ()
-        self._timed_by = ""
-        self._robot = bench.script.lines("robot")  # which the motion was made with
-        self._timed_robot: list[str] = []
-        self._said = False
+        needed = ("Trajectory", "load_cycle") if lines else ()
+        self._made = Said(lines if self.given else DEFAULT, needed, bench.script.robot)
+        self._timed = Said(())
         self._listeners: list[Callable[[], None]] = []
-        self.given = bench.motion is not None
-        bench.motion = self.before
-        self._stage(0.0 if self.given else None)
+        self.clip = self._clip()
         if self.given:
             self.said()
 
     def on_change(self, listener: Callable[[], None]) -> None:
         self._listeners.append(listener)
 
-    @property
-    def shown(self) -> Which:
-        return "after" if self.after is not None and self._bench.motion is self.after else "before"
-
     def take(self, motion: Trajectory, lines: Iterable[str] = (), imports: Iterable[str] = ()) -> None:
         """Another motion; `lines` make it in Python."""
         check_robot(self._bench.given, motion)
-        self.before, self.after, self.name = motion, None, motion.motion.label
-        self._lines, self._imports, self._said = tuple(lines), tuple(imports), False
-        self._robot = self._bench.script.lines("robot")
-        self._bench.motion = motion
-        self._bench.script.say("timing")
-        self._bench.script.say("simulation")
-        self._stage(0.0)
+        self.before, self.after, self.shown = motion, None, motion
+        self._made = Said(tuple(lines), tuple(imports), self._bench.script.robot)
+        for topic in ("motion", "timing", "simulation"):
+            self._bench.script.say(topic)
+        self.show()
         self.said()
 
-    def timed(self, after: Trajectory, function: str, lines: tuple[str, ...], robot: list[str]) -> None:
-        """The motion timed anew by a `function` of armdyn; `robot` are the lines of the robot it was for."""
-        self.after, self._timed, self._timed_by, self._timed_robot = after, lines, function, robot
-        self.switch("after")
+    def timed(self, after: Trajectory, said: Said) -> None:
+        """The motion timed anew, and how that is done in Python."""
+        self.after, self._timed = after, said
+        self.switch(after)
 
-    def switch(self, which: Which) -> None:
+    def switch(self, motion: Trajectory) -> None:
         """Which of the two is played and followed."""
         self.said()
-        is_after = which == "after" and self.after is not None
-        self._bench.motion = self.after if is_after else self.before
-        script, timed = self._bench.script, self._timed if is_after else ()
-        script.say("simulation")  # it may have followed the other one
-        script.say("timing")  # so that it comes last
-        script.say("timing", *timed, imports=[self._timed_by], robot=self._timed_robot)
-        self._stage(0.0)
+        self.shown = motion
+        self._bench.script.say("simulation")  # it may have followed the other one
+        lines, imports, robot = self._timed if motion is self.after else Said(())
+        self._bench.script.say("timing", *lines, imports=imports, robot=robot)
+        self.show()
 
     def show(self) -> None:
-        """Have the motion on stage again: after a simulation or a log."""
-        self._stage(0.0)
+        """Have the motion on stage, at its start: another one, or the same after a simulation or a log."""
+        self.clip = self._clip()
+        self._bench.player.show(self.clip)
+        for listener in self._listeners:
+            listener()
 
     def said(self) -> None:
         """The lines of the motion are in the script from now on."""
-        if not self._said:
-            self._said = True
-            lines = self._lines or tuple(spelled(self.before))
-            self._bench.script.say("motion")
-            self._bench.script.say(
-                "motion", *lines, imports=self._imports or ["Trajectory"], robot=self._robot
-            )
+        if "motion" not in self._bench.script:
+            lines, imports, robot = self._made
+            lines = lines or tuple(spelled(self.before))
+            self._bench.script.say("motion", *lines, imports=imports or ["Trajectory"], robot=robot)
 
-    def _stage(self, time: float | None) -> None:
-        bench, names = self._bench, ("before", "after")
-        shown = bench.motion
-        assert shown is not None
-        other = None if self.after is None else self.before if shown is self.after else self.after
-        titles = names[::-1] if shown is self.after else names
-        charts = motion_charts(bench.robot, shown, other, titles)
-        self.clip = of_motion(shown, charts)
-        bench.player.show(self.clip, time)
-        for listener in self._listeners:
-            listener()
+    def _clip(self) -> Clip:
+        both = [("before", self.before)]
+        if self.after is not None:
+            both.insert(0 if self.shown is self.after else 1, ("after", self.after))
+        shown, charts = self.shown, motion_charts(self._bench.robot, both)
+        return Clip(shown.motion.label, shown.duration, shown, charts, shown.loads)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from armdyn.analysis import contributions
 from armdyn.drawing.curves import thinned
 from armdyn.expression import ArmdynError
 from armdyn.motion.loads import Loaded
@@ -28,7 +28,7 @@ BLUE, ORANGE, GREY = "var(--ad-blue)", "var(--ad-orange)", "#888888"  # of panel
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """A curve: values y (N,) at instants t (N,), which do not decrease [s]."""
+    """A curve: values y (N,), or of all joints (N, n), at instants t (N,), which do not decrease [s]."""
 
     t: np.ndarray
     y: np.ndarray
@@ -74,7 +74,7 @@ class Chart:
     panels: tuple[Panel, ...]
     duration: float
     marks: tuple[float, ...] = ()
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     @property
     def key(self) -> dict[str, tuple[str, bool]]:
@@ -245,16 +245,16 @@ COLOURS = {
 _MOST, _FEW = 20_000, 2_000  # instants at which curves are computed, and torques by cause
 TALL = 240  # pixels
 BY_CAUSE = "Torques by cause"
-State: TypeAlias = Literal["position", "velocity", "acceleration"]
-_STATES: tuple[State, ...] = ("position", "velocity", "acceleration")
+Plotted: TypeAlias = Literal["torque", "position", "velocity", "acceleration"]
+_STATES: tuple[Plotted, ...] = ("position", "velocity", "acceleration")
 
 
 @dataclass(frozen=True, eq=False)
 class ShownMotion:
     """A motion with its name in the key."""
 
-    motion: Trajectory
     label: str
+    motion: Trajectory
     colour: str = BLUE
     dashed: bool = False
 
@@ -265,13 +265,12 @@ class ShownMotion:
         return Line(t, y, self.label, self.colour, self.dashed)
 
 
-def motion_charts(
-    robot: Robot, motion: Trajectory, other: Trajectory | None = None, names: tuple[str, str] = ("", "")
-) -> dict[str, Callable[..., Chart]]:
-    """Charts by title: functions of the subject, a joint and a wrench. `other` is drawn dashed, in grey."""
-    shown = [ShownMotion(motion, names[0] or "motion")]
-    if other is not None:
-        shown.append(ShownMotion(other, names[1], GREY, True))
+def motion_charts(robot: Robot, motions: Sequence[tuple[str, Trajectory]]) -> dict[str, Callable[..., Chart]]:
+    """Charts by title, of motions with their names: functions of the subject, a joint and a wrench.
+
+    The first is the one that is played; another one is drawn dashed, in grey.
+    """
+    shown = [ShownMotion(*motions[0]), *(ShownMotion(*other, GREY, True) for other in motions[1:])]
 
     def of(chart: Callable[..., Chart], *further: Any) -> Callable[..., Chart]:
         return lambda subject, joint, wrench: chart(shown, subject, joint, wrench, *further)
@@ -286,47 +285,46 @@ def motion_charts(
 
 def torques_of(subject: EditedRobot, motion: Trajectory, at: Samples, wrench: Any = None) -> np.ndarray:
     """(N, n): `inverse_dynamics` at samples, each with what the arm carries; nothing is compiled."""
-    bare = subject.bare
-    loaded = Loaded(bare.robot, motion.loads, motion.duration)
-    tau = np.empty_like(at.q)
-    for mask, robot in loaded.groups(at.t):
-        own = bare.carrying(robot)
-        states = at.q[mask], at.qd[mask], at.qdd[mask]
-        tau[mask] = own.runs.inverse_dynamics(*states, wrench, parameters=own.parameters)
-    return tau
+
+    def torques(robot: Robot, *states: np.ndarray) -> np.ndarray:
+        return subject.bare.carrying(robot).torques(*states, wrench)
+
+    return motion.loaded(subject.bare.robot).evaluate(torques, at.t, at.q, at.qd, at.qdd)
 
 
-def torque_bounds(robot: Robot) -> np.ndarray:
-    """(n,): limits of torque at the joints, those of motors of one joint included; infinite for none."""
-    try:
-        return limits_for(robot).torque.bound[: robot.n]
-    except ArmdynError:
-        return joint_limits(robot).torque
+def bounds_of(robot: Robot, quantity: Plotted) -> tuple[np.ndarray, np.ndarray]:
+    """(n,) each: from below and above; infinite for none. Those of torques have limits of motors in them."""
+    limits = joint_limits(robot)
+    if quantity == "position":
+        return limits.lower, limits.upper
+    most: np.ndarray = getattr(limits, quantity)
+    if quantity == "torque":
+        with suppress(ArmdynError):
+            most = limits_for(robot).torque.bound[: robot.n]
+    return -most, most
 
 
 def joint_title(robot: Robot, joint: int) -> str:
-    return f"{joint + 1} {robot.model.coordinates[joint].joint_label}"
+    return one_line(f"{joint + 1} {robot.model.coordinates[joint].joint_label}")
 
 
 def joint_panels(
-    robot: Robot,
-    quantity: State | Literal["torque"],
-    lines: Callable[[int], Iterable[Line]],
-    bounds: tuple[np.ndarray, np.ndarray] | None = None,
-) -> list[Panel]:
-    """A panel for each joint, with `lines` of the joint and bounds (n,) from below and above."""
-    return [
+    robot: Robot, quantity: Plotted, curves: Sequence[Line], bounded: bool = True
+) -> tuple[Panel, ...]:
+    """A panel for each joint, with its columns of curves y (N, n), and its limits where it is `bounded`."""
+    low, high = bounds_of(robot, quantity)
+    return tuple(
         Panel(
             joint_title(robot, j),
             getattr(joint_units(robot, j), quantity),
-            tuple(lines(j)),
-            () if bounds is None else (float(bounds[0][j]), float(bounds[1][j])),
+            tuple(replace(line, y=line.y[:, j]) for line in curves),
+            (float(low[j]), float(high[j])) if bounded else (),
         )
         for j in range(robot.n)
-    ]
+    )
 
 
-def _chart(shown: list[ShownMotion], panels: list[Panel]) -> Chart:
+def _chart(shown: list[ShownMotion], panels: Iterable[Panel]) -> Chart:
     main = shown[0].motion
     marks = Loaded(None, main.loads, main.duration).boundaries.tolist()  # type: ignore[arg-type]
     notes = ("Dotted: a load is picked up or put down.",) if marks else ()
@@ -334,72 +332,47 @@ def _chart(shown: list[ShownMotion], panels: list[Panel]) -> Chart:
 
 
 def _torques(shown: list[ShownMotion], subject: EditedRobot, _joint: int, wrench: Any) -> Chart:
-    robot, bounds = subject.bare.robot, torque_bounds(subject.bare.robot)
     found = [(one, at := one.samples(), torques_of(subject, one.motion, at, wrench)) for one in shown]
-    panels = joint_panels(
-        robot,
-        "torque",
-        lambda j: [one.line(at.t, tau[:, j]) for one, at, tau in found],
-        (-bounds, bounds),
-    )
-    return _chart(shown, panels)
+    curves = [one.line(at.t, tau) for one, at, tau in found]
+    return _chart(shown, joint_panels(subject.bare.robot, "torque", curves))
 
 
 def _by_cause(shown: list[ShownMotion], subject: EditedRobot, joint: int, wrench: Any) -> Chart:
     """Of one joint; of the motion that is played alone."""
     one, bare = shown[0], subject.bare
     at = one.samples(_FEW)
-    parts: dict[str, np.ndarray] = {}
-    for mask, robot in Loaded(bare.robot, one.motion.loads, one.motion.duration).groups(at.t):
-        own = bare.carrying(robot)
-        states = at.q[mask], at.qd[mask], at.qdd[mask]
-        for name, part in contributions(own.runs, *states, wrench, parameters=own.parameters).parts.items():
-            parts.setdefault(name, np.zeros(len(at.t)))[mask] = part[:, joint]
+
+    def split(robot: Robot, *states: np.ndarray) -> np.ndarray:
+        parts = bare.carrying(robot).causes(*states, wrench).parts
+        return np.column_stack([parts[name][:, joint] for name in COLOURS])
+
+    found = one.motion.loaded(bare.robot).evaluate(split, at.t, at.q, at.qd, at.qdd)
+    parts = dict(zip(COLOURS, found.T, strict=True))
     lines = [Line(at.t, np.sum(list(parts.values()), axis=0), "torque", "currentColor", width=2.2)]
     lines += [Line(at.t, y, name, COLOURS[name]) for name, y in parts.items() if np.any(y)]
-    bound = float(torque_bounds(bare.robot)[joint])
+    bound = float(bounds_of(bare.robot, "torque")[1][joint])
     unit = joint_units(bare.robot, joint).torque
     panel = Panel(joint_title(bare.robot, joint), unit, tuple(lines), (-bound, bound), TALL)
     return _chart(shown[:1], [panel])
 
 
 def _at_motors(shown: list[ShownMotion], subject: EditedRobot, _joint: int, wrench: Any) -> Chart:
-    robot = subject.bare.robot
     found = []
     for one in shown:
         at = one.samples()
-        found.append(
-            (one, MotorLoads.from_torques(robot, at.t, at.qd, torques_of(subject, one.motion, at, wrench)))
-        )
+        tau = torques_of(subject, one.motion, at, wrench)
+        found.append((one, MotorLoads.from_torques(subject.bare.robot, at.t, at.qd, tau)))
     first = found[0][1]
-    panels = [
-        Panel(
-            f"motor {i + 1} {name}" if first.geared[i] else f"{name} (driven directly)",
-            first.units[i].torque,
-            tuple(one.line(loads.t, loads.torque[:, i]) for one, loads in found),
-            (-float(first.limits.torque[i]), float(first.limits.torque[i])),
-        )
-        for i, name in enumerate(first.names)
-    ]
+    panels = []
+    for i, name in enumerate(first.names):
+        title = f"motor {i + 1} {name}" if first.geared[i] else f"{name} (driven directly)"
+        lines = tuple(one.line(loads.t, loads.torque[:, i]) for one, loads in found)
+        most = float(first.limits.torque[i])
+        panels.append(Panel(title, first.units[i].torque, lines, (-most, most)))
     return _chart(shown, panels)
 
 
 def _states(shown: list[ShownMotion], subject: EditedRobot, _joint: int, _wrench: Any, kind: int) -> Chart:
-    robot, quantity = subject.bare.robot, _STATES[kind]
-    found = [(one, at := one.samples(), (at.q, at.qd, at.qdd)[kind]) for one in shown]
-    panels = joint_panels(
-        robot,
-        quantity,
-        lambda j: [one.line(at.t, x[:, j]) for one, at, x in found],
-        state_bounds(robot, quantity),
-    )
-    return _chart(shown, panels)
-
-
-def state_bounds(robot: Robot, quantity: State) -> tuple[np.ndarray, np.ndarray]:
-    """(n,) each: from below and above; infinite for none."""
-    limits = joint_limits(robot)
-    if quantity == "position":
-        return limits.lower, limits.upper
-    most = limits.velocity if quantity == "velocity" else limits.acceleration
-    return -most, most
+    found = [(one, one.samples()) for one in shown]
+    curves = [one.line(at.t, (at.q, at.qd, at.qdd)[kind]) for one, at in found]
+    return _chart(shown, joint_panels(subject.bare.robot, _STATES[kind], curves))

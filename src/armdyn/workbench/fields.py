@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from math import floor, inf, isfinite, log10
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
@@ -19,13 +20,14 @@ from typing import Any, TypeVar
 from armdyn.expression import ArmdynError, parse
 from armdyn.expression.parser import DEGREES
 from armdyn.names import one_line
-from armdyn.report.page import Markup
+from armdyn.report.page import Markup, tag
 from armdyn.workbench.moment import Holder, ViewError
 
 Value = float | tuple[float, ...]
 Limits = tuple[float, float]
 _DECIMALS = 9  # after the point; fields show no more than a number has, and four digits of a small one
 _LONGEST = 200  # characters of what is typed
+_NOTHING = Markup("")
 
 
 class NumberField:
@@ -84,7 +86,7 @@ class NumberField:
 
     def _take(self, before: Value, value: Value) -> None:
         try:
-            if not all(map(isfinite, _numbers(value))):
+            if not all(map(isfinite, each_number(value))):
                 raise ViewError(f"{self._name}: expected a number, found {value}")
             if self._change is not None:
                 self._change(value)
@@ -134,13 +136,13 @@ class NumberField:
 
     def _fit_decimals(self, value: Value) -> None:
         """So many decimals that a small number shows four digits."""
-        least = min((abs(x) for x in _numbers(value) if x and isfinite(x)), default=1.0)
+        least = min((abs(x) for x in each_number(value) if x and isfinite(x)), default=1.0)
         decimals = max(_DECIMALS, 4 - floor(log10(least)))
         if self.handle.precision != decimals:
             self.handle.precision = decimals
 
 
-def _numbers(value: Value) -> tuple[float, ...]:
+def each_number(value: Value) -> tuple[float, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
@@ -200,29 +202,38 @@ def four_digits(x: float, least: float = 0.0) -> str:
     return f"{x:.4g}".replace("-", "−") if abs(x) > least else "0"
 
 
+def note(text: str, **attributes: str) -> Markup:
+    """A sentence below fields or tables."""
+    return tag("div", text, class_="ad-note", **attributes)
+
+
 class Reading:
     """A place in the panel that is being built, for markup whose names are escaped.
 
     viser sends plain strings only, and shows HTML as it is: so nothing but `Markup` comes in here.
     """
 
-    def __init__(self, bench: Holder, markup: Markup | None = None) -> None:
-        self._handle = bench.gui.add_html("" if markup is None else str.__str__(markup))
+    def __init__(self, bench: Holder, markup: Markup = _NOTHING) -> None:
+        self._handle = bench.gui.add_html(str.__str__(markup))
 
-    def show(self, markup: Markup) -> None:
+    def show(self, markup: Markup = _NOTHING) -> None:
         if not isinstance(markup, Markup):
             raise TypeError(f"expected Markup, found {type(markup).__name__}")
         text = str.__str__(markup)
         if text != self._handle.content:
             self._handle.content = text
 
-    @property
-    def visible(self) -> bool:
-        return bool(self._handle.visible)
-
-    @visible.setter
-    def visible(self, visible: bool) -> None:
-        self._handle.visible = visible
+    @contextmanager
+    def meanwhile(self, markup: Markup) -> Iterator[None]:
+        """Something else while it lasts. If it fails, what was there before comes back."""
+        before = self._handle.content
+        self.show(markup)
+        try:
+            yield
+        except BaseException:
+            if self._handle.content == str.__str__(markup):
+                self._handle.content = before
+            raise
 
 
 # ---- files that a page sends, kept in a folder of their own while they are read ---------------------------

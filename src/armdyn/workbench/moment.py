@@ -21,7 +21,7 @@ class ViewError(ArmdynError):
     """A robot, a motion or an address that the workbench cannot show or listen at."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class EditedRobot:
     """A robot as it is edited, and how its numbers are computed.
 
@@ -32,7 +32,7 @@ class EditedRobot:
 
     robot: Robot
     runs: Robot
-    parameters: np.ndarray | None = None  # (p,); None: those of `runs`
+    parameters: np.ndarray  # (p,)
     unloaded: EditedRobot | None = None  # the same without what a motion carries at the time shown
 
     @classmethod
@@ -54,6 +54,14 @@ class EditedRobot:
         one, other = (x.mechanism.map(unchanged, lambda _: 0) for x in (robot, self.runs))
         return one == other
 
+    def torques(self, *state: Any) -> np.ndarray:
+        """`inverse_dynamics` of q, qd, qdd and, if there is one, a wrench [N m or N]."""
+        return np.asarray(self.runs.inverse_dynamics(*state, parameters=self.parameters))
+
+    def causes(self, *state: Any) -> Contributions:
+        """The same by what causes them, rotor coupling apart."""
+        return contributions(self.runs, *state, parameters=self.parameters)
+
     @property
     def bare(self) -> EditedRobot:
         """Without what a motion carries: the robot as it is edited."""
@@ -67,7 +75,7 @@ class EditedRobot:
         return replace(bare.changed(robot), unloaded=bare)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Moment:
     """The state shown: positions, velocities and accelerations (n,) [rad or m, and per s and s²]."""
 
@@ -96,17 +104,12 @@ class Moment:
     @cached_property
     def tau(self) -> np.ndarray:
         """(n,): the torques of `robot.inverse_dynamics` [N m or N]."""
-        found = self.subject.runs.inverse_dynamics(
-            self.q, self.qd, self.qdd, self.wrench, parameters=self.subject.parameters
-        )
-        return np.asarray(found)
+        return self.subject.torques(self.q, self.qd, self.qdd, self.wrench)
 
     @cached_property
     def parts(self) -> Contributions:
-        """The torques by what causes them, rotor coupling apart."""
-        return contributions(
-            self.subject.runs, self.q, self.qd, self.qdd, self.wrench, parameters=self.subject.parameters
-        )
+        """The torques by what causes them."""
+        return self.subject.causes(self.q, self.qd, self.qdd, self.wrench)
 
     @cached_property
     def power(self) -> float:

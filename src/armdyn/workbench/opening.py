@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from armdyn.identification import Fit, Log
 from armdyn.motion import load_cycle
@@ -34,27 +34,21 @@ from armdyn.workbench.tabs import (
 _LEFT, _RIGHT = 400, 420  # pixels
 
 
-class Tab(NamedTuple):
-    """A tab; `add` makes its fields and has itself told of the state."""
-
-    title: str
-    add: Callable[[Bench], Any]
-
-
-READINGS = (  # at the left: what is computed
-    Tab("Torques", torques.add),
-    Tab("Curves", curves.add),
-    Tab("Equations", equations.add),
-)
-CONTROLS = (  # at the right
-    Tab("Pose", pose.add),
-    Tab("Robot", parameters.add),
-    Tab("Motion", motion.add),
-    Tab("Simulate", simulation.add),
-    Tab("Data", data.add),
-    Tab("Show", show.add),
-    Tab("Export", export.add),
-)
+Add = Callable[[Bench], Any]  # makes the fields of a tab and has itself told of the state
+READINGS: dict[str, Add] = {  # at the left: what is computed
+    "Torques": torques.add,
+    "Curves": curves.add,
+    "Equations": equations.add,
+}
+CONTROLS: dict[str, Add] = {  # at the right
+    "Pose": pose.add,
+    "Robot": parameters.add,
+    "Motion": motion.add,
+    "Simulate": simulation.add,
+    "Data": data.add,
+    "Show": show.add,
+    "Export": export.add,
+}
 
 
 def lay_out(bench: Bench) -> None:
@@ -72,10 +66,10 @@ def lay_out(bench: Bench) -> None:
     _add(gui.add_tab_group(), CONTROLS, bench)
 
 
-def _add(group: Any, tabs: Iterable[Tab], bench: Bench) -> None:
-    for tab in tabs:
-        with group.add_tab(tab.title):
-            tab.add(bench)
+def _add(group: Any, tabs: dict[str, Add], bench: Bench) -> None:
+    for title, add in tabs.items():
+        with group.add_tab(title):
+            add(bench)
 
 
 PORT = 8765
@@ -130,7 +124,7 @@ class Workbench:
         seen, last = False, 0.0
         while not self.closed:
             time.sleep(0.1)
-            if self._bench.server.get_clients() or self._gate.visits.loading(_LOADING):
+            if self._bench.server.get_clients() or self._gate.loading(_LOADING):
                 seen, last = True, time.monotonic()  # a page that is being loaded again comes back
             elif seen and not stay and time.monotonic() - last >= _PATIENCE:
                 return
@@ -191,7 +185,7 @@ def view(
     server = start_server(gate, port, one_line(loaded.name))
     try:
         bench = Bench(server, loaded, source or path, made, spelt, fit, log)
-        bench.unaided = lambda: gate.visits.unaided
+        bench.unaided = lambda: gate.unaided
         lay_out(bench)
     except BaseException:
         stop_server(server)

@@ -15,9 +15,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from armdyn.motion.loads import Carried, Load, Loaded
-from armdyn.motion.trajectory import Trajectory
-from armdyn.workbench.moment import EditedRobot, Holder, Moment, ViewError
+from armdyn.motion.loads import Carried, Loaded
+from armdyn.workbench.moment import EditedRobot, Holder, Moment
 
 # ---- what can be played: a motion, a simulated run, a recorded log ----------------------------------------
 
@@ -40,10 +39,6 @@ class Clip:
     charts: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     loads: tuple[Carried, ...] = ()
     wrench: Callable[[float], np.ndarray | None] | None = None
-
-
-def of_motion(motion: Trajectory, charts: Mapping[str, Callable[..., Any]]) -> Clip:
-    return Clip(motion.motion.label, motion.duration, motion, charts, motion.loads)
 
 
 def of_samples(t: np.ndarray, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> Callable[[float], States]:
@@ -70,16 +65,16 @@ SPEEDS = 0.1, 2.0
 class Player:
     """Plays `clip`. `play`, `pause` and `seek` may be called by any thread."""
 
-    def __init__(self, bench: Holder, clock: Callable[[], float] = clocks.monotonic) -> None:
-        self._bench, self._clock = bench, clock
-        self.clip: Clip | None = None
+    def __init__(self, bench: Holder, clip: Clip, clock: Callable[[], float] = clocks.monotonic) -> None:
+        self._bench, self.clip, self._clock = bench, clip, clock
         self.loop, self.speed = True, 1.0
         self.time, self.playing = 0.0, False
         self._last = 0.0  # when the clock was last looked at
         self._lock, self._wake = threading.RLock(), threading.Event()
         self._thread: threading.Thread | None = None
         self._listeners: list[Callable[[], None]] = []
-        self._carried: tuple[Clip, EditedRobot, Loaded, dict[int, EditedRobot]] | None = None
+        # What is carried in turn: of which clip, by which robot, and the robots with it.
+        self._carried: tuple[Clip, EditedRobot, Loaded, list[EditedRobot]] | None = None
 
     def on_change(self, listener: Callable[[], None]) -> None:
         """Have `listener` called when it begins or ends to play."""
@@ -91,23 +86,17 @@ class Player:
 
     # ---- what a person does ------------------------------------------------------------------------------
 
-    def show(self, clip: Clip, time: float | None = 0.0) -> None:
-        """Have a clip ready at a time; None: the arm stays where it is until it is played."""
+    def show(self, clip: Clip) -> None:
+        """Have another clip ready, at its start."""
         with self._lock:
-            pushed = self.clip is not None and self.clip.wrench is not None
-            self.playing, self.clip, self._carried = False, clip, None
-            if pushed:
+            if self.clip.wrench is not None:
                 self._bench.change(wrench=None)
-            self.time = 0.0
-            if time is not None:
-                self.seek(time)
-            else:
-                self._bench.update(replace)
+            self.clip = clip
+            self.seek(0.0)
 
     def play(self) -> None:
         with self._lock:
-            clip = self._clip()
-            if self.time >= clip.duration:
+            if self.time >= self.clip.duration:
                 self.time = 0.0
             self._put(self.time, by_hand=True)
             self.playing, self._last = True, self._clock()
@@ -126,7 +115,7 @@ class Player:
         """Go to a time [s] and stay there."""
         with self._lock:
             self.playing = False
-            self.time = float(np.clip(time, 0.0, self._clip().duration))
+            self.time = float(np.clip(time, 0.0, self.clip.duration))
             self._put(self.time, by_hand=True)
 
     def close(self) -> None:
@@ -134,11 +123,6 @@ class Player:
         self._wake.set()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(5)
-
-    def _clip(self) -> Clip:
-        if self.clip is None:
-            raise ViewError("there is nothing to play yet: load or make a motion")
-        return self.clip
 
     # ---- in time -------------------------------------------------------------------------------------------
 
@@ -148,7 +132,7 @@ class Player:
             now = self._clock()
             passed, self._last = now - self._last, now
             clip = self.clip
-            if not self.playing or clip is None or self._bench.closed:
+            if not self.playing or self._bench.closed:
                 return False
             self.time += self.speed * passed
             if self.time > clip.duration:
@@ -168,21 +152,17 @@ class Player:
 
     def _put(self, time: float, by_hand: bool) -> bool:
         """The state of a time; not if a person has posed the arm meanwhile, unless `by_hand`."""
-        clip = self._clip()
+        clip = self.clip
         q, qd, qdd = (np.array(x, float) for x in clip.at(time))
-        taken = True
 
         def put(moment: Moment) -> Moment:
-            nonlocal taken
             if moment.time is None and not by_hand:
-                taken = False
                 return moment
             further: dict[str, Any] = {} if clip.wrench is None else {"wrench": clip.wrench(time)}
             subject = self._subject(moment.subject, time)
             return replace(moment, q=q, qd=qd, qdd=qdd, time=time, subject=subject, **further)
 
-        self._bench.update(put)
-        return taken
+        return self._bench.update(put)
 
     # ---- loads ---------------------------------------------------------------------------------------------
 
@@ -193,39 +173,31 @@ class Player:
             subject = self._subject(now.subject, now.time)
             return now if subject is now.subject else replace(now, subject=subject)
 
-        if self.clip is not None and (self.clip.loads or moment.subject.unloaded is not None):
+        if self.clip.loads or moment.subject.unloaded is not None:
             self._bench.update(settled)
 
     def _subject(self, subject: EditedRobot, time: float | None) -> EditedRobot:
         """The subject with what the clip carries at a time. Called under the bench's lock."""
         bare, clip = subject.bare, self.clip
-        if time is None or clip is None or not clip.loads:
+        if time is None or not clip.loads:
             return bare
         if self._carried is None or self._carried[0] is not clip or self._carried[1] is not bare:
-            self._carried = clip, bare, Loaded(bare.robot, clip.loads, clip.duration), {}
-        _, _, loaded, known = self._carried
-        k = int(loaded.index(np.array([time]))[0])
-        if k not in known:
-            known[k] = bare.carrying(loaded.robots[k])
-        return known[k]
-
-    def carried(self, time: float | None) -> list[Load]:
-        """What the arm carries at a time of the clip."""
-        if self.clip is None or time is None:
-            return []
-        ends = self.clip.duration
-        return [
-            one.load
-            for one in self.clip.loads
-            if one.start <= time < one.end or (time >= ends and one.end >= ends)
-        ]
+            loaded = Loaded(bare.robot, clip.loads, clip.duration)
+            self._carried = clip, bare, loaded, [bare.carrying(robot) for robot in loaded.robots]
+        _, _, loaded, robots = self._carried
+        return robots[_place(loaded, time)]
 
     def carried_lines(self, moment: Moment) -> list[str]:
         """The load of a state in Python."""
-        lines = []
-        if moment.subject.unloaded is not None:
-            for load in self.carried(moment.time):
-                body = ", ".join(repr(float(moment.robot.model.number(x))) for x in load.body.entries)
-                link = "" if load.link is None else f", link={load.link!r}"
-                lines.append(f"robot = robot.with_payload(Inertia.of([{body}]){link})")
+        if moment.time is None or moment.subject.unloaded is None:
+            return []
+        loaded, lines = Loaded(moment.subject.bare.robot, self.clip.loads, self.clip.duration), []
+        for load in loaded.carried[_place(loaded, moment.time)]:
+            body = ", ".join(repr(float(moment.robot.model.number(x))) for x in load.body.entries)
+            link = "" if load.link is None else f", link={load.link!r}"
+            lines.append(f"robot = robot.with_payload(Inertia.of([{body}]){link})")
         return lines
+
+
+def _place(loaded: Loaded, time: float) -> int:
+    return int(loaded.index(np.array([time]))[0])

@@ -13,15 +13,14 @@ import errno
 import gzip
 import logging
 import socket
-import subprocess
 import sys
 import threading
 import webbrowser
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from importlib.resources import files
 from ipaddress import ip_address
+from math import inf
 from socket import gethostname
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -99,38 +98,25 @@ def _checked(origin: Any) -> str:
     return found.removesuffix(_USUAL[parts.scheme])
 
 
-@dataclass
-class Visits:
-    """When pages came: seconds of `time.monotonic`; None: never."""
+class Gate:
+    """What is let in at a host, for which `origins` beside the server's own addresses; and who came."""
 
-    page: float | None = None  # the last time that the page itself was asked for
-    line: float | None = None  # the last time that a WebSocket was let in
-    unaided: bool = False  # whether a page said that it draws without a graphics card
+    def __init__(self, host: str, origins: tuple[str, ...] = ()) -> None:
+        self.host, self.origins = host, origins
+        self.unaided = False  # whether a page said that it draws without a graphics card
+        self._page = self._line = -inf  # s: when the page was last asked for, and a WebSocket let in
 
-    def note(self, path: str, is_line: bool) -> None:
+    def _note(self, path: str, is_line: bool) -> None:
         if is_line:
-            self.line = monotonic()
+            self._line = monotonic()
         elif path == UNAIDED:
             self.unaided = True
         elif path.partition("?")[0] in ("/", "/index.html"):
-            self.page = monotonic()
+            self._page = monotonic()
 
     def loading(self, patience: float) -> bool:
         """Whether a page was asked for in the last `patience` seconds that has not connected yet."""
-        return (
-            self.page is not None
-            and (self.line is None or self.line < self.page)
-            and monotonic() - self.page < patience
-        )
-
-
-@dataclass(frozen=True)
-class Gate:
-    """What is let in at a host, for which `origins` beside the server's own addresses."""
-
-    host: str
-    origins: tuple[str, ...] = ()
-    visits: Visits = field(default_factory=Visits)
+        return self._line < self._page and monotonic() - self._page < patience
 
     def refusal(self, headers: Any, port: int) -> str | None:
         """Why a request is refused; None if it may come in."""
@@ -188,7 +174,7 @@ class Gate:
             response = handle(connection, request)
             if response is None and "Origin" not in headers:
                 return _forbidden("a WebSocket without an Origin")
-            self.visits.note(request.path, response is None)
+            self._note(request.path, response is None)
             if response is not None:
                 response.headers["Content-Security-Policy"] = self.policy(headers["Host"].lower())
                 response.headers["X-Content-Type-Options"] = "nosniff"
@@ -207,42 +193,12 @@ def _forbidden(why: str) -> Any:
     return Response(HTTPStatus.FORBIDDEN, "Forbidden", headers, text)
 
 
-# ---- the system's browser, opened without a word on the terminal; the theme; the server --------------------
+# ---- the system's browser; the theme; the server ----------------------------------------------------------
 
 
-_TERMINAL = ("www-browser", "links", "elinks", "lynx", "w3m")
-
-
-def open_browser(url: str) -> bool:
-    """Open a page in a browser with windows; False if there is none.
-
-    Browsers that run in the terminal are left alone: they cannot show the page. What a browser writes on
-    its start is dropped.
-    """
-    try:
-        found = webbrowser.get()
-    except webbrowser.Error:
-        return False
-    if getattr(found, "basename", "") in _TERMINAL:
-        return False
-    if isinstance(found, webbrowser.GenericBrowser):
-        return _started([found.name, *(part.replace("%s", url) for part in found.args)])
-    try:
-        return bool(found.open(url))
-    except (OSError, webbrowser.Error):
-        return False
-
-
-def _started(command: list[str]) -> bool:
-    nowhere = subprocess.DEVNULL
-    try:
-        browser = subprocess.Popen(
-            command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True
-        )
-    except OSError:
-        return False
-    threading.Thread(target=browser.wait, name="armdyn view: browser", daemon=True).start()
-    return True
+def open_browser(url: str) -> None:
+    """Open a page in the system's browser, if there is one; some take as long to return as they are open."""
+    threading.Thread(target=webbrowser.open, args=(url,), name="armdyn view: browser", daemon=True).start()
 
 
 def set_theme(gui: Any, dark: bool = False) -> None:

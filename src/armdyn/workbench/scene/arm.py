@@ -16,8 +16,8 @@ from armdyn.workbench.bench import Bench
 from armdyn.workbench.moment import Moment
 
 
-class Arm:
-    """The arm in the scene: how it is drawn, and what was added for it, by kind.
+class DrawnArm:
+    """The arm in the scene: what is drawn of it, and for each of its solids what was added for that.
 
     Whatever has `path(body)` before its name moves with that body. Another geometry is drawn anew.
     """
@@ -34,15 +34,9 @@ class Arm:
         """Of the order of the arm's extent [m]."""
         return self.drawn.size
 
-    @property
-    def bodies(self) -> set[int]:
-        """Those that have solids."""
-        return {solid.body for solid in self.drawn.solids}
-
     def show(self, kinds: Iterable[Kind], visible: bool) -> None:
         with self._lock:
-            for kind in kinds:
-                (self._hidden.discard if visible else self._hidden.add)(kind)
+            self._hidden = self._hidden.difference(kinds) if visible else self._hidden.union(kinds)
             self._switch()
 
     def cover(self, bodies: Iterable[int]) -> None:
@@ -52,9 +46,8 @@ class Arm:
             self._switch()
 
     def _switch(self) -> None:
-        places = {kind: iter(pieces) for kind, pieces in self.pieces.items()}
-        for solid in self.drawn.solids:
-            piece, visible = next(places[solid.kind]), self._is_visible(solid)
+        for solid, piece in self.pieces:
+            visible = self._is_visible(solid)
             if piece.visible != visible:
                 piece.visible = visible
 
@@ -74,50 +67,47 @@ class Arm:
         if _alike(drawn, self.drawn):
             return
         with self._lock, self._bench.server.atomic():
-            for piece in [piece for pieces in self.pieces.values() for piece in pieces]:
+            for _, piece in self.pieces:
                 piece.remove()
             self.drawn = drawn
             self.pieces = self._pieces()
         for listener in self._listeners:  # they have locks of their own
             self._bench.guard(listener)
 
-    def _pieces(self) -> dict[Kind, list[Any]]:
-        pieces: dict[Kind, list[Any]] = {}
+    def _pieces(self) -> list[tuple[Solid, Any]]:
+        found = []
         for k, solid in enumerate(self.drawn.solids):
-            piece = self._bench.scene.add_mesh_simple(
-                f"{path(solid.body)}/{solid.kind}_{k}",
-                vertices=solid.vertices.astype(np.float32),
-                faces=solid.triangles.astype(np.uint32),
-                color=rgb(solid.colour),
-                flat_shading=False,
-                visible=self._is_visible(solid),
-            )
-            pieces.setdefault(solid.kind, []).append(piece)
-        return pieces
+            name, visible = f"{path(solid.body)}/{solid.kind}_{k}", self._is_visible(solid)
+            colour = rgb(solid.colour)
+            piece = add_mesh(self._bench, name, solid, color=colour, flat_shading=False, visible=visible)
+            found.append((solid, piece))
+        return found
+
+
+def add_mesh(bench: Bench, name: str, mesh: Mesh | Solid, **options: Any) -> Any:
+    """Triangles added to the scene."""
+    vertices, faces = mesh.vertices.astype(np.float32), mesh.triangles.astype(np.uint32)
+    return bench.scene.add_mesh_simple(name, vertices=vertices, faces=faces, **options)
 
 
 def _alike(one: Solids, other: Solids) -> bool:
     """Whether two arms look the same."""
-
-    def shapes(drawn: Solids) -> list[np.ndarray]:
-        struts = [np.array([*strut.tied]) for strut in drawn.struts]
-        points = [np.array(strut.points) for strut in drawn.struts]
-        return [*(solid.vertices for solid in drawn.solids), *struts, *points]
-
-    kinds = [[(solid.body, solid.kind) for solid in drawn.solids] for drawn in (one, other)]
-    pairs = zip(shapes(one), shapes(other), strict=False)
-    return (
-        kinds[0] == kinds[1]
-        and len(one.struts) == len(other.struts)
-        and all(a.shape == b.shape and np.allclose(a, b, rtol=0, atol=1e-9 * one.size) for a, b in pairs)
+    both = one, other
+    parts = [[(solid.body, solid.kind, len(solid.vertices)) for solid in drawn.solids] for drawn in both]
+    tied = [[strut.tied for strut in drawn.struts] for drawn in both]
+    if parts[0] != parts[1] or tied[0] != tied[1]:
+        return False
+    a, b = (
+        np.vstack([*(x.vertices for x in drawn.solids), *(x.points for x in drawn.struts)]) for drawn in both
     )
+    return np.allclose(a, b, rtol=0, atol=1e-9 * one.size)
 
 
-def add_arm(bench: Bench) -> Arm:
+def add_arm(bench: Bench) -> DrawnArm:
     """Add the arm of the bench's robot to the scene; it moves with the state."""
     bodies = [*range(len(bench.robot.model.moving)), FIXED_BASE]
     frames = {body: bench.scene.add_frame(path(body), show_axes=False) for body in bodies}
-    arm = Arm(bench)
+    arm = DrawnArm(bench)
 
     def show(moment: Moment) -> None:
         with bench.server.atomic():
@@ -138,6 +128,13 @@ def place(handle: Any, pose: np.ndarray) -> None:
     """Move something in the scene to a pose (4, 4)."""
     handle.position = pose[:3, 3]
     handle.wxyz = quaternion(pose[:3, :3])
+
+
+def pose_of(R: Any, p: Any) -> np.ndarray:
+    """(4, 4) of a rotation (3, 3) and a place (3,)."""
+    pose = np.eye(4)
+    pose[:3, :3], pose[:3, 3] = R, p
+    return pose
 
 
 def quaternion(R: np.ndarray) -> np.ndarray:
@@ -181,7 +178,7 @@ _TURNS, _POINTS, _SIDES = 9, 20, 7  # of a coil: turns, points a turn, corners o
 _ENDS = 0.12  # of a spring's length: straight at either end
 
 
-def add_springs(bench: Bench, arm: Arm) -> None:
+def add_springs(bench: Bench, arm: DrawnArm) -> None:
     if not arm.drawn.struts:
         return
     coils: list[tuple[Any, SpringPlace]] = []
@@ -203,16 +200,11 @@ def add_springs(bench: Bench, arm: Arm) -> None:
     bench.on_picture(show)
 
 
-def _coil(bench: Bench, arm: Arm, k: int, strut: SpringPlace, poses: np.ndarray) -> Any:
+def _coil(bench: Bench, arm: DrawnArm, k: int, strut: SpringPlace, poses: np.ndarray) -> Any:
     ends = _ends(strut, poses)
     length = max(float(np.linalg.norm(ends[1] - ends[0])), 0.02 * arm.size)
     mesh = coil(0.022 * arm.size, 0.005 * arm.size, length)
-    handle = bench.scene.add_mesh_simple(
-        f"/springs/{k + 1}",
-        vertices=mesh.vertices.astype(np.float32),
-        faces=mesh.triangles.astype(np.uint32),
-        color=rgb(_GREEN),
-    )
+    handle = add_mesh(bench, f"/springs/{k + 1}", mesh, color=rgb(_GREEN))
     stretch(handle, *ends)
     return handle
 
@@ -327,7 +319,7 @@ def add_light(bench: Bench) -> None:
     bench.on_picture(show)
 
 
-def add_ground(bench: Bench, arm: Arm) -> Ground:
+def add_ground(bench: Bench, arm: DrawnArm) -> Ground:
     """A grid below the arm, and the camera at the arm's side; up is against gravity."""
     ground = Ground(bench, arm.size)
     arm.on_redrawn(lambda: ground.fit(arm.size))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -15,16 +16,12 @@ from armdyn.names import one_line
 from armdyn.robot import Robot
 from armdyn.workbench.bench import Bench
 from armdyn.workbench.moment import Moment
-from armdyn.workbench.scene.arm import path, place
+from armdyn.workbench.scene.arm import path, place, pose_of
 
 _LONG, _THIN = 0.12, 0.006  # of axes, in parts of the arm's size
 _SHOWN = 40  # characters of a name
 # Frames of neighbours often have one origin: their names go to different sides.
-_ANCHORS: tuple[Literal["bottom-left", "bottom-right", "top-right"], ...] = (
-    "bottom-left",
-    "bottom-right",
-    "top-right",
-)
+_ANCHORS: Any = ("bottom-left", "bottom-right", "top-right")
 
 Placed = tuple[int, np.ndarray]  # a body, and a pose (4, 4) in its frame
 
@@ -33,16 +30,13 @@ def link_places(robot: Robot) -> dict[str, Placed]:
     """Where the frames of all links are, the base's among them."""
     model, found = robot.model, {}
     for name, (body, T) in places_of(model, Converter(model.number)).items():
-        pose = np.eye(4)
-        pose[:3, :3], pose[:3, 3] = np.array(T.R, float), np.array(T.p, float)
-        found[name] = (body, pose)
+        found[name] = (body, pose_of(T.R, T.p))
     return found
 
 
 def tip_place(robot: Robot) -> Placed:
-    mechanism, pose = robot.mechanism, np.eye(4)
-    pose[:3, :3], pose[:3, 3] = np.array(mechanism.R_tip, float), np.array(mechanism.p_tip, float)
-    return mechanism.tip, pose
+    mechanism = robot.mechanism
+    return mechanism.tip, pose_of(mechanism.R_tip, mechanism.p_tip)
 
 
 def named_frames(robot: Robot) -> list[tuple[str, Placed]]:
@@ -66,89 +60,71 @@ def _short(text: str) -> str:
 
 
 class Marks:
-    """Things at bodies that are added when they are first shown."""
+    """Things at bodies, made by a function of the bench and the arm's size when they are first shown."""
 
-    def __init__(self, bench: Bench, size: float) -> None:
-        self.bench, self.size = bench, size
-        self._handles: list[Any] = []
+    def __init__(self, bench: Bench, size: float, make: Callable[[Bench, float], list[Any]]) -> None:
+        self._bench, self._size, self._make = bench, size, make
+        self.handles: list[Any] = []
         self._visible, self._lock = False, threading.Lock()
 
-    def make(self) -> list[Any]:
-        raise NotImplementedError
-
     def show(self, visible: bool) -> None:
-        with self._lock, self.bench.server.atomic():
+        with self._lock, self._bench.server.atomic():
             self._visible = visible
-            if visible and not self._handles:
-                self._handles = self.make()
-            for handle in self._handles:
+            if visible and not self.handles:
+                self.handles = self._make(self._bench, self._size)
+            for handle in self.handles:
                 handle.visible = visible
 
     def renew(self, size: float) -> None:
         """The arm has another geometry."""
-        with self._lock, self.bench.server.atomic():
-            self.size = size
-            for handle in self._handles:
+        with self._lock, self._bench.server.atomic():
+            self._size = size
+            for handle in self.handles:
                 handle.remove()
-            self._handles = self.make() if self._visible else []
+            self.handles = self._make(self._bench, size) if self._visible else []
 
 
-class Frames(Marks):
+def frames(bench: Bench, size: float) -> list[Any]:
     """Axes x, y, z in red, green and blue, at every link, the base and the tip."""
-
-    def make(self) -> list[Any]:
-        found = []
-        for k, (_, (body, pose)) in enumerate(named_frames(self.bench.robot)):
-            axes = self.bench.scene.add_frame(
-                f"{path(body)}/frame_{k}",
-                axes_length=_LONG * self.size,
-                axes_radius=_THIN * self.size,
-                origin_radius=1.6 * _THIN * self.size,
-            )
-            place(axes, pose)
-            found.append(axes)
-        return found
+    long, thin = _LONG * size, _THIN * size
+    found = []
+    for k, (_, (body, pose)) in enumerate(named_frames(bench.robot)):
+        name = f"{path(body)}/frame_{k}"
+        axes = bench.scene.add_frame(name, axes_length=long, axes_radius=thin, origin_radius=1.6 * thin)
+        place(axes, pose)
+        found.append(axes)
+    return found
 
 
-class Names(Marks):
+def names(bench: Bench, _size: float) -> list[Any]:
     """What the links are called, at their frames; links whose frames have one origin share a label."""
-
-    def make(self) -> list[Any]:
-        found: dict[tuple[int, bytes], list[str]] = {}
-        for name, (body, pose) in named_frames(self.bench.robot):
-            found.setdefault((body, np.round(pose[:3, 3] + 0.0, 6).tobytes()), []).append(name)
-        return [
-            self.bench.scene.add_label(
-                f"{path(body)}/name_{k}",
-                _short(", ".join(names)),
-                position=np.frombuffer(point),
-                font_screen_scale=0.8,
-                anchor=_ANCHORS[k % len(_ANCHORS)],
-            )
-            for k, ((body, point), names) in enumerate(found.items())
-        ]
+    found: dict[tuple[int, bytes], list[str]] = {}
+    for name, (body, pose) in named_frames(bench.robot):
+        found.setdefault((body, np.round(pose[:3, 3] + 0.0, 6).tobytes()), []).append(name)
+    return [
+        bench.scene.add_label(
+            f"{path(body)}/name_{k}",
+            _short(", ".join(names)),
+            position=np.frombuffer(point),
+            font_screen_scale=0.8,
+            anchor=_ANCHORS[k % len(_ANCHORS)],
+        )
+        for k, ((body, point), names) in enumerate(found.items())
+    ]
 
 
-class Numbers(Marks):
+def numbers(bench: Bench, _size: float) -> list[Any]:
     """The numbers that joints have in every table, at their axes; joints that follow others have names."""
-
-    def make(self) -> list[Any]:
-        robot = self.bench.robot
-        q = resting_posture(robot)
-        drawn, poses, found = skeleton(robot, q, sliding=True), robot.poses(q), []
-        for body, (label, joint) in enumerate(zip(drawn.labels, drawn.joints, strict=True)):
-            if not label:
-                continue
+    robot = bench.robot
+    q = resting_posture(robot)
+    drawn, poses, found = skeleton(robot, q, sliding=True), robot.poses(q), []
+    for body, (label, joint) in enumerate(zip(drawn.labels, drawn.joints, strict=True)):
+        if label:
             at = joint.point if joint.revolute else joint.slider
-            found.append(
-                self.bench.scene.add_label(
-                    f"{path(body)}/number_{body}",
-                    _short(label),
-                    position=poses[body, :3, :3].T @ (at - poses[body, :3, 3]),
-                    anchor="top-left",
-                )
-            )
-        return found
+            position = poses[body, :3, :3].T @ (at - poses[body, :3, 3])
+            name = f"{path(body)}/number_{body}"
+            found.append(bench.scene.add_label(name, _short(label), position=position, anchor="top-left"))
+    return found
 
 
 # ---- centres of mass and inertia ellipsoids of the links, as they are edited ------------------------------
@@ -181,9 +157,7 @@ def link_masses(robot: Robot) -> list[LinkMass]:
             continue
         body, frame = places[link.name]
         moments, axes = inertia.principal()
-        pose = np.eye(4)
-        pose[:3, :3] = axes if np.linalg.det(axes) > 0 else axes * [1, 1, -1]
-        pose[:3, 3] = np.array(inertia.com, float)
+        pose = pose_of(axes if np.linalg.det(axes) > 0 else axes * [1, 1, -1], inertia.com)
         mass = float(inertia.mass)
         found.append(LinkMass(number, body, frame @ pose, mass, solid_axes(mass, moments)))
     return found

@@ -13,12 +13,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
+from scipy.spatial.transform import Rotation
 
 from armdyn.description.foreign.xml_text import Element, parse, read
 from armdyn.drawing.solids import Mesh, ball, box, cylinder
@@ -27,7 +28,7 @@ from armdyn.model.robot_model import RobotModel
 from armdyn.names import one_line
 from armdyn.workbench.bench import Bench
 from armdyn.workbench.moment import ViewError
-from armdyn.workbench.scene.arm import Arm, path, quaternion
+from armdyn.workbench.scene.arm import DrawnArm, add_mesh, path, pose_of, quaternion
 from armdyn.workbench.scene.marks import link_places
 
 # ---- what a URDF says its links look like: the <visual> elements, which the dynamics does not need --------
@@ -36,7 +37,12 @@ from armdyn.workbench.scene.marks import link_places
 # looked for as NAME/REST and as REST in the folder of the URDF and in all folders above it.
 
 
-Shape = Literal["mesh", "box", "cylinder", "sphere"]
+_SIZES: dict[str, tuple[tuple[Any, ...], ...]] = {  # of a shape: attributes, how many numbers, the usual ones
+    "mesh": (("scale", 3, (1.0, 1.0, 1.0)),),
+    "box": (("size", 3),),
+    "cylinder": (("radius", 1), ("length", 1)),
+    "sphere": (("radius", 1),),
+}
 Colour = tuple[float, float, float, float]  # red, green, blue, opacity, from 0 to 1
 _SAME = 2e-3  # rad or m: frames that differ by less are those of the file (snap=True makes angles exact)
 
@@ -47,11 +53,16 @@ class Visual:
 
     link: str
     pose: np.ndarray
-    shape: Shape
+    shape: str  # mesh, box, cylinder or sphere
     size: tuple[float, ...]  # scale of a mesh, edges of a box, radius and length, radius
     name: str = ""  # how the URDF names the mesh
     path: Path | None = None  # the mesh's file; None where it is not there
     colour: Colour | None = None
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is something to draw."""
+        return self.shape != "mesh" or self.path is not None
 
 
 @dataclass(frozen=True)
@@ -64,9 +75,7 @@ class Visuals:
     @property
     def missing(self) -> tuple[str, ...]:
         """Names of mesh files that are not there."""
-        return tuple(
-            dict.fromkeys(one.name for one in self.found if one.shape == "mesh" and one.path is None)
-        )
+        return tuple(dict.fromkeys(one.name for one in self.found if not one.is_there))
 
 
 def visuals_of(model: RobotModel) -> Visuals:
@@ -125,11 +134,11 @@ def _same_frames(model: RobotModel, root: Element) -> bool:
             wanted = _origin(joint)
         except (ViewError, ValueError):
             return False
-        given, after = np.eye(4), np.eye(4)
-        for pose, T in ((given, link.before), (after, link.after)):
-            pose[:3, :3] = [[model.number(x) for x in row] for row in T.R]
-            pose[:3, 3] = [model.number(x) for x in T.p]
-        if np.abs(given - wanted).max() > _SAME or np.abs(after - np.eye(4)).max() > _SAME:
+        before, after = (
+            pose_of([[model.number(x) for x in row] for row in T.R], [model.number(x) for x in T.p])
+            for T in (link.before, link.after)
+        )
+        if np.abs(before - wanted).max() > _SAME or np.abs(after - np.eye(4)).max() > _SAME:
             return False
     return True
 
@@ -140,19 +149,12 @@ def _visual(element: Element, link: str, materials: dict[str, Colour], source: P
         colour = _material_colour(material) or materials.get(material.attributes.get("name", ""))
     for geometry in element.all("geometry")[:1]:
         for shape in geometry.children:
-            if shape.tag == "mesh":
-                name = shape.attributes.get("filename", "")
-                size = _numbers(shape, "scale", 3, (1.0, 1.0, 1.0))
-                yield Visual(link, pose, "mesh", size, name, mesh_file(name, source), colour)
-            elif shape.tag == "box":
-                yield Visual(link, pose, "box", _numbers(shape, "size", 3), colour=colour)
-            elif shape.tag == "cylinder":
-                size = (*_numbers(shape, "radius", 1), *_numbers(shape, "length", 1))
-                yield Visual(link, pose, "cylinder", size, colour=colour)
-            elif shape.tag == "sphere":
-                yield Visual(link, pose, "sphere", _numbers(shape, "radius", 1), colour=colour)
-            else:
+            if shape.tag not in _SIZES:
                 raise ViewError(f"<{shape.tag}> is no shape")
+            sizes = (_numbers(shape, *asked) for asked in _SIZES[shape.tag])
+            size = tuple(x for numbers in sizes for x in numbers)
+            name = shape.attributes.get("filename", "") if shape.tag == "mesh" else ""
+            yield Visual(link, pose, shape.tag, size, name, mesh_file(name, source), colour)
 
 
 def mesh_file(name: str, source: Path) -> Path | None:
@@ -164,8 +166,7 @@ def mesh_file(name: str, source: Path) -> Path | None:
         rest = [f"{parts.netloc}{parts.path}", parts.path.lstrip("/")]
     else:
         return None  # nothing is fetched
-    folders = [source.resolve().parent, *source.resolve().parent.parents]
-    for folder in folders:
+    for folder in source.resolve().parents:
         for one in filter(None, rest):
             try:
                 path = folder / one.replace("\\", os.sep)
@@ -178,17 +179,10 @@ def mesh_file(name: str, source: Path) -> Path | None:
 
 def _origin(element: Element) -> np.ndarray:
     """(4, 4) of <origin>: fixed axes roll, pitch, yaw."""
-    pose = np.eye(4)
     for origin in element.all("origin")[:1]:
-        (a, b, c), zero = _numbers(origin, "rpy", 3, (0.0,) * 3), (0.0,) * 3
-        (sa, sb, sc), (ca, cb, cc) = np.sin([a, b, c]), np.cos([a, b, c])
-        pose[:3, :3] = [
-            [cc * cb, cc * sb * sa - sc * ca, cc * sb * ca + sc * sa],
-            [sc * cb, sc * sb * sa + cc * ca, sc * sb * ca - cc * sa],
-            [-sb, cb * sa, cb * ca],
-        ]
-        pose[:3, 3] = _numbers(origin, "xyz", 3, zero)
-    return pose
+        rpy, xyz = (_numbers(origin, name, 3, (0.0,) * 3) for name in ("rpy", "xyz"))
+        return pose_of(Rotation.from_euler("xyz", rpy).as_matrix(), xyz)
+    return np.eye(4)
 
 
 def _material_colour(material: Element) -> Colour | None:
@@ -236,19 +230,17 @@ class MeshPart:
 class VisualMeshes:
     """The meshes of a robot: `known` says which there are, `handles` are those that are drawn so far."""
 
-    def __init__(self, bench: Bench, arm: Arm) -> None:
+    def __init__(self, bench: Bench, arm: DrawnArm) -> None:
         self._bench, self._arm = bench, arm
         self.known: Visuals = visuals_of(bench.given.model)
         self.handles: list[Any] = []
         self.notes: list[str] = _notes(self.known)
         self._visible = True
         self._covered: set[int] = set()  # bodies whose visuals are all drawn
-        self._done = threading.Event()
 
     @property
     def any(self) -> bool:
-        """Whether there is something to draw."""
-        return any(one.shape != "mesh" or one.path is not None for one in self.known.found)
+        return any(one.is_there for one in self.known.found)
 
     def show(self, visible: bool) -> None:
         self._visible = visible
@@ -256,16 +248,11 @@ class VisualMeshes:
             handle.visible = visible
         self._arm.cover(self._covered if visible else ())
 
-    def wait(self, seconds: float) -> bool:
-        """Whether all meshes are read."""
-        return self._done.wait(seconds)
-
     def start(self, done: Callable[[], None]) -> None:
         """Read the files in a thread of its own, then call `done`; what could not be drawn is told."""
 
         def work() -> None:
             self._bench.guard(self._read)
-            self._done.set()
             self._bench.guard(done)
             if self.notes:
                 self._bench.tell_all("Meshes", "; ".join(self.notes), "orange")
@@ -279,16 +266,15 @@ class VisualMeshes:
         files: dict[Path, tuple[MeshPart, ...]] = {}
         failed: dict[str, list[str]] = {}
         for k, visual in enumerate(self.known.found):
-            if self._bench.closed or (visual.shape == "mesh" and visual.path is None):
+            if self._bench.closed or not visual.is_there:
                 continue
             try:
                 parts = _parts(visual, files)
+                room -= sum(len(part.mesh.triangles) for part in parts)
+                if room < 0:
+                    raise ViewError(f"there are more than {_MOST} triangles")
             except ViewError as error:
                 failed.setdefault(str(error), []).append(Path(visual.name).name)
-                continue
-            room -= sum(len(part.mesh.triangles) for part in parts)
-            if room < 0:
-                failed.setdefault(f"there are more than {_MOST} triangles", []).append(Path(visual.name).name)
                 continue
             body, frame = places[visual.link]
             for i, part in enumerate(parts):
@@ -300,7 +286,7 @@ class VisualMeshes:
             f"{_count(len(names))} not drawn ({_listed(names)}): {why}" for why, names in failed.items()
         ]
         if self.handles:  # what the file says no looks of has none
-            self._cover({body for body in self._arm.bodies if not left[body]})
+            self._cover({x.body for x in self._arm.drawn.solids if not left[x.body]})
 
     def _cover(self, bodies: set[int]) -> None:
         self._covered |= bodies
@@ -310,10 +296,10 @@ class VisualMeshes:
     def _add(self, name: str, visual: Visual, part: MeshPart, body: int, frame: np.ndarray) -> None:
         r, g, b, opacity = visual.colour or part.colour or _GREY
         pose = frame @ visual.pose
-        handle = self._bench.scene.add_mesh_simple(
+        handle = add_mesh(
+            self._bench,
             f"{path(body)}/{name}",
-            vertices=part.mesh.vertices.astype(np.float32),
-            faces=part.mesh.triangles.astype(np.uint32),
+            part.mesh,
             color=(round(255 * r), round(255 * g), round(255 * b)),
             opacity=None if opacity >= 1 else float(opacity),
             side="double",
@@ -375,24 +361,16 @@ def smoothed(vertices: np.ndarray, triangles: np.ndarray) -> Mesh:
 
     A page takes the mean of the normals at a shared corner: so round things look round and edges stay sharp.
     """
-    points = np.unique(vertices.astype(np.float32), axis=0, return_inverse=True)[1].reshape(-1)[triangles]
-    a, b, c = vertices[triangles].transpose(1, 0, 2)
-    normals = np.cross(b - a, c - a)
-    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
-    # Corner k of triangle f has the number 3f + k, and so has the side from it to the next corner.
-    here = np.arange(points.size)
-    after = here.reshape(-1, 3)[:, [1, 2, 0]].ravel()
-    ends = np.stack([points.ravel(), points.ravel()[after]])
-    low = np.where(ends[0] <= ends[1], here, after)
-    side = ends.min(0).astype(np.int64) * (points.max() + 1) + ends.max(0)
-    order = np.argsort(side, kind="stable")
-    one, other = order[:-1], order[1:]
-    cosines = np.einsum("ij,ij->i", normals[one // 3], normals[other // 3])
-    met = (side[one] == side[other]) & (cosines > np.cos(_EDGE))
-    one, other = one[met], other[met]
-    high = here + after - low
-    pairs = np.concatenate([[low[one], low[other]], [high[one], high[other]]], axis=1)
-    graph = coo_array((np.ones(pairs.shape[1], bool), tuple(pairs)), shape=(points.size,) * 2)
+    from trimesh import Trimesh
+
+    _, first, which = np.unique(vertices.astype(np.float32), axis=0, return_index=True, return_inverse=True)
+    whole: Any = Trimesh(vertices[first], which.reshape(-1)[triangles], process=False)
+    smooth = whole.face_adjacency_angles < _EDGE
+    pairs, edges = whole.face_adjacency[smooth], whole.face_adjacency_edges[smooth]
+    # Corner k of triangle f has the number 3f + k. At the ends of an edge those of its triangles become one.
+    at_end = whole.faces[pairs][:, :, None] == edges[:, None, :, None]
+    both = (3 * pairs[:, :, None] + at_end.argmax(-1)).transpose(0, 2, 1).reshape(-1, 2)
+    graph = coo_array((np.ones(len(both), bool), tuple(both.T)), shape=(triangles.size,) * 2)
     count, corner = connected_components(graph, directed=False)
     found = np.empty((count, 3))
     found[corner] = vertices[triangles.ravel()]
@@ -454,16 +432,11 @@ def _pieces(content: bytes, kind: str, folder: Path) -> Iterator[Piece]:
 
     materials: Any = Materials(folder)
     scene: Any = trimesh.load_scene(io.BytesIO(content), file_type=kind[1:], resolver=materials)
-    for node in scene.graph.nodes_geometry:
-        pose, name = scene.graph[node]
-        geometry = scene.geometry[name]
-        if not isinstance(geometry, trimesh.Trimesh) or not len(geometry.faces):
-            continue
-        vertices = np.asarray(geometry.vertices, float) @ pose[:3, :3].T + pose[:3, 3]
-        faces = np.asarray(geometry.faces, np.int64)
-        turned = np.linalg.det(pose[:3, :3]) < 0
-        for colour, chosen in _colours(geometry):
-            yield vertices, faces[chosen][:, :: -1 if turned else 1], colour
+    for geometry in scene.dump():
+        if isinstance(geometry, trimesh.Trimesh) and len(geometry.faces):
+            vertices, faces = np.asarray(geometry.vertices, float), np.asarray(geometry.faces, np.int64)
+            for colour, chosen in _colours(geometry):
+                yield vertices, faces[chosen], colour
 
 
 def _colours(geometry: Any) -> Iterator[tuple[Colour | None, Any]]:
@@ -489,12 +462,8 @@ def _colour(rgba: np.ndarray) -> Colour:
 
 def _together(pieces: list[Piece]) -> Iterator[MeshPart]:
     """One part for each colour."""
+    from trimesh.util import append_faces
+
     for colour in dict.fromkeys(colour for _, _, colour in pieces):
-        vertices: list[np.ndarray] = []
-        triangles, count = [], 0
-        for points, faces, own in pieces:
-            if own == colour:
-                vertices.append(points)
-                triangles.append(faces + count)
-                count += len(points)
-        yield MeshPart(smoothed(np.concatenate(vertices), np.concatenate(triangles)), colour)
+        own = [(vertices, faces) for vertices, faces, found in pieces if found == colour]
+        yield MeshPart(smoothed(*append_faces(*zip(*own, strict=True))), colour)

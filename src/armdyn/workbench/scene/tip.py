@@ -25,7 +25,7 @@ from armdyn.robot.joints import JointLimits
 from armdyn.robot.tip import TipFreedom, tip_freedom
 from armdyn.workbench.bench import Bench
 from armdyn.workbench.moment import Moment
-from armdyn.workbench.scene.arm import quaternion, rotation, stretch
+from armdyn.workbench.scene.arm import add_mesh, pose_of, quaternion, rotation, stretch
 
 _TOLERANCE = 1e-7  # of the arm's length
 _STEPS = 12  # of an update at most
@@ -165,19 +165,15 @@ class Handle:
     takes the newest target.
     """
 
-    def __init__(self, bench: Bench, size: float) -> None:
+    def __init__(self, bench: Bench, size: float, freedom: TipFreedom) -> None:
         self._bench, self._turns = bench, False
-        self.freedom = _freedom(bench.robot)
         self._grab: Grab | None = None
         self._lock = threading.Lock()
-        self.control: Any = None
-        if not self.can_move:
-            return
-        self.control = bench.scene.add_transform_controls(
+        self.control: Any = bench.scene.add_transform_controls(
             "/tip/handle",
             scale=_SIZE * size,
             line_width=3.5,
-            active_axes=self._axes,
+            active_axes=_axes(freedom),
             disable_rotations=True,
             depth_test=False,
             opacity=0.85,
@@ -185,31 +181,14 @@ class Handle:
         self.control.on_update(self._said)
         bench.on_picture(self._follow)
 
-    @property
-    def can_move(self) -> bool:
-        """Whether the joints move the tip to other places."""
-        return self.freedom.position_rank > 0
-
-    @property
-    def can_turn(self) -> bool:
-        """Whether they turn it without moving it."""
-        return self.freedom.keeps_orientation and self.freedom.orientation_rank > 0
-
-    @property
-    def _axes(self) -> tuple[bool, bool, bool]:
-        x, y, z = (axis in self.freedom.rows for axis in range(3))
-        return x, y, z
-
     def show(self, visible: bool) -> None:
-        if self.control is not None:
-            self.control.visible = visible
+        self.control.visible = visible
 
     def resize(self, size: float) -> None:
         """The arm is drawn larger or smaller, and its tip may go where it could not."""
-        if self.control is not None:
-            freedom = _freedom(self._bench.robot)
-            self.freedom = freedom if freedom.position_rank > 0 else self.freedom
-            self.control.scale, self.control.active_axes = _SIZE * size, self._axes
+        self.control.scale, freedom = _SIZE * size, freedom_of(self._bench.robot)
+        if freedom.position_rank > 0:
+            self.control.active_axes = _axes(freedom)
 
     def turn_too(self, turns: bool) -> None:
         """Drag the pose: the handle has rings, and the tip keeps its orientation where they are not used."""
@@ -220,8 +199,7 @@ class Handle:
 
     async def _said(self, event: Any) -> None:
         """viser awaits this, so that the end of a gesture comes last."""
-        pose = np.eye(4)
-        pose[:3, :3], pose[:3, 3] = rotation(self.control.wxyz), self.control.position
+        pose = pose_of(rotation(self.control.wxyz), self.control.position)
         self.drag(event.client_id, pose, event.phase == "end")
 
     def drag(self, client: int | None, pose: np.ndarray, over: bool = False) -> None:
@@ -288,8 +266,14 @@ def _rigid(robot: Robot) -> Robot:
     return robot.with_rigid_joints() if robot.model.elastic else robot
 
 
-def _freedom(robot: Robot) -> TipFreedom:
+def freedom_of(robot: Robot) -> TipFreedom:
+    """How the joints move and turn the tip."""
     return tip_freedom(_rigid(robot))
+
+
+def _axes(freedom: TipFreedom) -> tuple[bool, bool, bool]:
+    """Along which axes of the world the tip goes."""
+    return 0 in freedom.rows, 1 in freedom.rows, 2 in freedom.rows
 
 
 def _with_motors(robot: Robot, q: np.ndarray, links: np.ndarray) -> np.ndarray:
@@ -340,7 +324,8 @@ def strengths(bench: Bench) -> tuple[np.ndarray, str]:
 
 def ellipsoid(name: Name, moment: Moment, weights: np.ndarray) -> Ellipsoid:
     """At a state, of the robot as it is edited; `weights` (n,) are torques that count as one."""
-    runs, parameters, q = moment.subject.runs, moment.subject.parameters, moment.q
+    runs, q = moment.subject.runs, moment.q
+    parameters: np.ndarray | None = moment.subject.parameters
     if moment.robot.model.elastic:  # torques of motors accelerate no link at once: joints taken as rigid
         runs, parameters = moment.robot.with_rigid_joints(), None
         q, weights = q[: runs.n], weights[: runs.n]
@@ -351,14 +336,14 @@ def ellipsoid(name: Name, moment: Moment, weights: np.ndarray) -> Ellipsoid:
     return dynamic_manipulability(runs, q, weights=weights, parameters=parameters)
 
 
-def can_have(robot: Robot) -> str | None:
-    """Why a robot has no such ellipsoids; None if it has."""
+def has_ellipsoids(robot: Robot) -> bool:
+    """Whether there are such ellipsoids: not where the tip cannot move."""
+    rigid = _rigid(robot)
     try:
-        rigid = robot.with_rigid_joints() if robot.model.elastic else robot
         velocity_ellipsoid(rigid, np.zeros(rigid.n) if not rigid.model.loops else rigid.assembly.reference)
-    except ArmdynError as error:
-        return str(error)
-    return None
+    except ArmdynError:
+        return False
+    return True
 
 
 def pose_and_axes(found: Ellipsoid) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -382,16 +367,16 @@ class TipEllipsoids:
     def __init__(self, bench: Bench, size: float) -> None:
         self._bench, self._size = bench, size
         self._weights, self.unit = strengths(bench)
-        self._wanted: dict[Name, bool] = dict.fromkeys(COLOURS, False)
-        self._balls: dict[Name, Any] = {}
+        self._wanted: set[Name] = set()
+        self._balls: dict[Name, Any] = {}  # of those that were ever asked for
         self._scales: dict[Name, float] = {}
-        self._shift: Any = None  # from the tip to where gravity moves the ellipsoid
+        self._shift: Any = None  # from the tip to where gravity moves the ellipsoid of accelerations
         self.drawn: dict[Name, Drawn] = {}
         self.refused: dict[Name, str] = {}
         bench.on_picture(self._follow)
 
     def show(self, name: Name, visible: bool) -> None:
-        self._wanted[name] = visible
+        self._wanted = self._wanted | {name} if visible else self._wanted - {name}
         self._scales.pop(name, None)
         self._bench.change()
 
@@ -403,38 +388,41 @@ class TipEllipsoids:
     def _follow(self, moment: Moment) -> None:
         drawn: dict[Name, Drawn] = {}
         refused: dict[Name, str] = {}
+        for name in COLOURS:
+            try:
+                if name in self._wanted:
+                    found = ellipsoid(name, moment, self._weights)
+                    drawn[name] = Drawn(found, self._scale(name, found))
+            except ArmdynError as error:  # such as of a robot without masses
+                refused[name] = str(error)
         with self._bench.server.atomic():
-            for name, wanted in self._wanted.items():
-                try:
-                    if wanted:
-                        found = ellipsoid(name, moment, self._weights)
-                        drawn[name] = Drawn(found, self._draw(name, found, moment.tip[:3, 3]))
-                except ArmdynError as error:  # such as of a robot without masses
-                    refused[name] = str(error)
-                if name not in drawn and name in self._balls:
-                    self._balls[name].visible = False
-            if self._shift is not None and "acceleration" not in drawn:
-                self._shift.visible = False
+            for name in {**self._balls, **drawn}:
+                self._draw(name, drawn.get(name), moment.tip[:3, 3])
         self.drawn, self.refused = drawn, refused
 
-    def _draw(self, name: Name, found: Ellipsoid, tip: np.ndarray) -> float:
-        """Returns the scale [m per unit]; 0 where it has no end or no extent."""
-        centre, R, lengths = pose_and_axes(found)
+    def _scale(self, name: Name, found: Ellipsoid) -> float:
+        """How long one unit is drawn [m]; 0 where the ellipsoid has no end or no extent."""
+        centre, _, lengths = pose_and_axes(found)
         reach = float(np.linalg.norm(centre) + lengths.max())
-        ball = self._ball(name)
-        ball.visible = bool(0 < reach < np.inf)
-        if not ball.visible:
-            if name == "acceleration" and self._shift is not None:
-                self._shift.visible = False
+        if not 0 < reach < np.inf:
             return 0.0
         scale = self._scales.get(name, 0.0)
         if not _LEAST * self._size < scale * reach < _MOST * self._size:
             scale = self._scales[name] = _SHARE * self._size / reach
-        ball.position, ball.wxyz = tip + scale * centre, quaternion(R)
-        ball.scale = tuple(max(float(scale * x), _FLAT[name] * self._size) for x in lengths)
-        if name == "acceleration":
-            stretch(self._arrow(), tip, tip + scale * centre)
         return scale
+
+    def _draw(self, name: Name, drawn: Drawn | None, tip: np.ndarray) -> None:
+        ball, shift = self._ball(name), self._arrow() if name == "acceleration" else None
+        ball.visible = drawn is not None and drawn.scale > 0
+        if shift is not None:
+            shift.visible = ball.visible
+        if drawn is None or not drawn.scale:
+            return
+        centre, R, lengths = pose_and_axes(drawn.ellipsoid)
+        ball.position, ball.wxyz = tip + drawn.scale * centre, quaternion(R)
+        ball.scale = tuple(max(float(drawn.scale * x), _FLAT[name] * self._size) for x in lengths)
+        if shift is not None:
+            stretch(shift, tip, tip + drawn.scale * centre)
 
     def _ball(self, name: Name) -> Any:
         if name not in self._balls:
@@ -451,15 +439,9 @@ class TipEllipsoids:
 
     def _arrow(self) -> Any:
         if self._shift is None:
-            radius = 0.004 * self._size
+            radius, colour = 0.004 * self._size, COLOURS["acceleration"]
             rod = cone(np.zeros(3), np.array([0.0, 0.0, 1.0]), radius, radius, 12)
-            self._shift = self._bench.scene.add_mesh_simple(
-                "/tip/shift",
-                vertices=rod.vertices.astype(np.float32),
-                faces=rod.triangles.astype(np.uint32),
-                color=COLOURS["acceleration"],
-                cast_shadow=False,
-            )
+            self._shift = add_mesh(self._bench, "/tip/shift", rod, color=colour, cast_shadow=False)
         return self._shift
 
 

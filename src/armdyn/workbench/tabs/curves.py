@@ -2,69 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-from armdyn.names import one_line
 from armdyn.workbench.bench import Bench
 from armdyn.workbench.charts import BY_CAUSE, Chart, cursor, curves, joint_title
 from armdyn.workbench.fields import Reading
 from armdyn.workbench.moment import Moment
 
-_NOTHING = "Torques"
-
 
 def add(bench: Bench) -> None:
-    joints = tuple(str(one_line(joint_title(bench.given, j))) for j in range(bench.given.n))
-    clip = bench.player.clip
-    kind = bench.gui.add_dropdown("Show", tuple(clip.charts) if clip else (_NOTHING,))
+    joints = tuple(joint_title(bench.given, j) for j in range(bench.given.n))
+    kind = bench.gui.add_dropdown("Show", tuple(bench.player.clip.charts))
     joint = bench.gui.add_dropdown("Joint", joints, visible=False)
     moving, still = Reading(bench), Reading(bench)
-    drawn = _Drawn(bench, kind, joint)
+    made: tuple[Any, ...] = ()  # what the chart that is drawn was made of
+    chart: Chart | None = None
 
     def show(moment: Moment) -> None:
-        chart, is_new = drawn.chart(moment)
-        if chart is None or bench.player.clip is None:
+        nonlocal made, chart
+        clip = bench.player.clip
+        if tuple(kind.options) != tuple(clip.charts):
+            kind.options = tuple(clip.charts)
+        joint.visible = kind.value == BY_CAUSE
+        wrench = None if clip.wrench is not None else moment.wrench
+        pushed = None if wrench is None else wrench.tobytes()
+        wanted = clip, moment.subject.bare, pushed, kind.value, joint.value
+        is_new = wanted != made
+        if is_new:
+            made, chart = wanted, None
+            chart = clip.charts[kind.value](moment.subject, joints.index(joint.value), wrench)
+        if chart is None:  # it could not be made
             return
         with bench.server.atomic():
             if is_new:
                 still.show(curves(chart))
-            moving.show(cursor(chart, moment.time, bench.player.clip.name))
+            moving.show(cursor(chart, moment.time, clip.name))
 
     for field in (kind, joint):
-
-        @field.on_update
-        def _(_event: Any) -> None:
-            bench.update(replace)
-
+        field.on_update(lambda _event: bench.change())
     bench.on_moment(show)
-
-
-class _Drawn:
-    """The chart that is drawn, made anew only where what it shows has changed."""
-
-    def __init__(self, bench: Bench, kind: Any, joint: Any) -> None:
-        self._bench, self._kind, self._joint = bench, kind, joint
-        self._made: tuple[Any, ...] = ()
-        self._chart: Chart | None = None
-
-    def chart(self, moment: Moment) -> tuple[Chart | None, bool]:
-        clip = self._bench.player.clip
-        if clip is None or not clip.charts:
-            return None, False
-        if tuple(self._kind.options) != tuple(clip.charts):
-            self._kind.options = tuple(clip.charts)
-        self._joint.visible = self._kind.value == BY_CAUSE
-        wrench = None if clip.wrench is not None or moment.wrench is None else moment.wrench.tobytes()
-        made = clip, moment.subject.bare, wrench, self._kind.value, self._joint.value
-        same = len(self._made) == len(made) and all(
-            a is b or (isinstance(a, str | bytes) and a == b) for a, b in zip(self._made, made, strict=True)
-        )
-        if same:
-            return self._chart, False
-        number = self._joint.options.index(self._joint.value)
-        given = None if wrench is None else moment.wrench
-        self._made = made
-        self._chart = None
-        self._chart = clip.charts[self._kind.value](moment.subject, number, given)
-        return self._chart, True

@@ -16,18 +16,8 @@ from armdyn.report.page import Markup, join, tag
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_units
 from armdyn.workbench.bench import Bench
-from armdyn.workbench.charts import (
-    BLUE,
-    GREY,
-    ORANGE,
-    Chart,
-    Line,
-    State,
-    joint_panels,
-    joint_title,
-    torque_bounds,
-)
-from armdyn.workbench.fields import Reading, file_name, four_digits, read_upload, suffix
+from armdyn.workbench.charts import BLUE, GREY, ORANGE, Chart, Line, Plotted, joint_panels, joint_title
+from armdyn.workbench.fields import Reading, file_name, four_digits, note, read_upload, suffix
 from armdyn.workbench.moment import EditedRobot, Moment, ViewError
 from armdyn.workbench.player import Clip, of_samples
 
@@ -41,46 +31,42 @@ def add(bench: Bench) -> None:
     hint = "of the low-pass on positions [Hz]"
     low_pass = gui.add_number("Cut-off", _CUTOFF, min=0.1, step=1.0, visible=bench.fit is None, hint=hint)
     cutoff = bench.fields.add(low_pass, "Hz", lambda _: again())
-    show = gui.add_button("Show the log", icon="chart-line", visible=bench.log is not None)
-    reading = Reading(bench, tag("div", _waiting(bench), class_="ad-note"))
-    shown: list[LogData] = []
-    seen: list[EditedRobot] = []
+    shown: LogData | None = None
+    seen: EditedRobot | None = None
 
-    def stage(log: Log, time: float | None = 0.0) -> None:
+    def stage(log: Log) -> None:
         """Show a log; if that cannot be, everything stays as it is."""
+        nonlocal shown, seen
         data = data_of(bench.given, log, bench.fit, float(cutoff.value))
-        clip = data_clip(bench.given, data)
-        bench.log, shown[:], seen[:] = log, [data], []
+        clip = data_clip(data)
+        bench.log, shown, seen = log, data, None
         show.visible = True
-        bench.player.show(clip, time)
+        bench.player.show(clip)
 
-    def sent_upload(_event: Any) -> None:
-        file = upload.value  # of now: another one may come while this is read
+    def take(file: Any) -> None:
+        stage(log_of(file))
+        bench.script.say("log", f"log = Log.load({file_name(file)!r})", imports=["Log"])
 
-        def take() -> None:
-            stage(log_of(file))
-            bench.script.say("log", f"log = Log.load({file_name(file)!r})", imports=["Log"])
-
-        bench.guard(take)
-
-    upload.on_upload(sent_upload)
+    # The file of now: another one may come while this is read.
+    upload.on_upload(lambda _event: bench.guard(take, upload.value))
 
     def again() -> None:
         if bench.log is not None:
             stage(bench.log)
 
-    show.on_click(lambda _event: bench.guard(again))
+    show = bench.button("Show the log", again, icon="chart-line", visible=bench.log is not None)
+    reading = Reading(bench, note(_waiting(bench)))
 
     def follow(moment: Moment) -> None:
-        if shown and (not seen or seen[0] is not moment.subject.bare):
-            seen[:] = [moment.subject.bare]
-            reading.show(table(bench, shown[0], moment.subject))
+        nonlocal seen
+        if shown is not None and seen is not moment.subject.bare:
+            seen = moment.subject.bare
+            reading.show(table(bench, shown, moment.subject))
 
     bench.on_moment(follow)
-    if bench.log is not None:
-        stage(bench.log, None if bench.motions.given else 0.0)
-        if bench.motions.given:
-            bench.motions.show()
+    again()
+    if bench.log is not None and bench.motions.given:
+        bench.motions.show()
 
 
 def _waiting(bench: Bench) -> str:
@@ -106,7 +92,7 @@ def table(bench: Bench, data: LogData, subject: EditedRobot) -> Markup:
     head = tag("tr", tag("th", "joint"), *(tag("th", name) for name, _ in columns), tag("th", ""))
     rows = []
     for j in range(robot.n):
-        title = one_line(joint_title(robot, j))
+        title = joint_title(robot, j)
         cells = (tag("td", four_digits(values[j])) for _, values in columns)
         unit = tag("td", joint_units(robot, j).torque)
         rows.append(
@@ -114,9 +100,9 @@ def table(bench: Bench, data: LogData, subject: EditedRobot) -> Markup:
         )
     about = f"{one_line(data.name)}: {len(data.t)} samples, {data.t[-1]:.4g} s. Root mean squares: measured "
     about += "torques, and what is left of them without the prediction."
-    notes = [tag("div", one_line(note), class_="ad-note") for note in data.notes]
+    notes = [note(one_line(text)) for text in data.notes]
     body = tag("table", head, *rows, class_="ad-table", data_armdyn="residuals")
-    return join([tag("div", about, class_="ad-note"), body, *notes])
+    return join([note(about), body, *notes])
 
 
 # ---- the data, and their charts ---------------------------------------------------------------------------
@@ -135,8 +121,7 @@ class LogData:
 
     def predicted(self, subject: EditedRobot) -> np.ndarray:
         """(M, n): what the robot as it is edited needs for the motion."""
-        own, at = subject.bare, self.motion
-        return np.asarray(own.runs.inverse_dynamics(at.q, at.qd, at.qdd, parameters=own.parameters))
+        return subject.bare.torques(self.motion.q, self.motion.qd, self.motion.qdd)
 
     def residual_rms(self, predicted: np.ndarray) -> np.ndarray:
         """(n,) of measured minus predicted [N m or N]; NaN where nothing was measured."""
@@ -173,7 +158,7 @@ def data_of(robot: Robot, log: Log, fit: Fit | None, cutoff: float | None) -> Lo
     return LogData(log.name, np.concatenate(times), motion, measured, fitted, notes)
 
 
-def data_clip(robot: Robot, data: LogData) -> Clip:
+def data_clip(data: LogData) -> Clip:
     at = of_samples(data.t, data.motion.q, data.motion.qd, data.motion.qdd)
     charts: dict[str, Callable[..., Chart]] = {
         "Measured and predicted": lambda subject, *_: _data_torques(data, subject),
@@ -192,29 +177,21 @@ def _predictions(data: LogData, subject: EditedRobot) -> list[tuple[str, np.ndar
 
 
 def _data_torques(data: LogData, subject: EditedRobot) -> Chart:
-    robot, bounds = subject.bare.robot, torque_bounds(subject.bare.robot)
     found = _predictions(data, subject)
-
-    def lines(j: int) -> list[Line]:
-        own = [Line(data.t, tau[:, j], label, colour, dashed, 1.4) for label, tau, colour, dashed in found]
-        return [*own, Line(data.t, data.measured[:, j], "measured", GREY, width=1.2)]
-
-    return Chart(tuple(joint_panels(robot, "torque", lines, (-bounds, bounds))), float(data.t[-1]))
+    curves = [Line(data.t, tau, label, colour, dashed, 1.4) for label, tau, colour, dashed in found]
+    curves.append(Line(data.t, data.measured, "measured", GREY, width=1.2))
+    return Chart(joint_panels(subject.bare.robot, "torque", curves), float(data.t[-1]))
 
 
 def _residuals(data: LogData, subject: EditedRobot) -> Chart:
     found = _predictions(data, subject)
-
-    def lines(j: int) -> list[Line]:
-        return [
-            Line(data.t, (data.measured - tau)[:, j], f"measured − {label}", colour, False, 1.2)
-            for label, tau, colour, _ in found
-        ]
-
-    return Chart(tuple(joint_panels(subject.bare.robot, "torque", lines)), float(data.t[-1]))
+    curves = [
+        Line(data.t, data.measured - tau, f"measured − {label}", colour, False, 1.2)
+        for label, tau, colour, _ in found
+    ]
+    return Chart(joint_panels(subject.bare.robot, "torque", curves, bounded=False), float(data.t[-1]))
 
 
-def _data_states(data: LogData, subject: EditedRobot, quantity: State) -> Chart:
-    x = data.motion.q if quantity == "position" else data.motion.qd
-    panels = joint_panels(subject.bare.robot, quantity, lambda j: [Line(data.t, x[:, j], "log")])
-    return Chart(tuple(panels), float(data.t[-1]))
+def _data_states(data: LogData, subject: EditedRobot, quantity: Plotted) -> Chart:
+    curve = Line(data.t, data.motion.q if quantity == "position" else data.motion.qd, "log")
+    return Chart(joint_panels(subject.bare.robot, quantity, [curve], bounded=False), float(data.t[-1]))

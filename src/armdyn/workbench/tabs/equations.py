@@ -6,7 +6,7 @@ import threading
 from base64 import b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +15,10 @@ import numpy as np
 from armdyn.expression import ArmdynError
 from armdyn.model import RobotModel
 from armdyn.names import one_line
-from armdyn.report.page import Markup, join, paragraph, scrolling, tag
+from armdyn.report.page import Markup, paragraph, scrolling, tag
 from armdyn.robot import Robot
 from armdyn.workbench.bench import Bench
-from armdyn.workbench.fields import Reading, four_digits
+from armdyn.workbench.fields import Reading, four_digits, note
 from armdyn.workbench.moment import Moment
 
 if TYPE_CHECKING:
@@ -43,7 +43,11 @@ class Derived:
 
 def add(bench: Bench) -> None:
     bench.gui.add_html(_font())
-    button = bench.gui.add_button("Derive", hint="The exact equations of the robot as it is now")
+    bench.button(
+        "Derive",
+        lambda: bench.job("derive the equations", work, take),
+        hint="The exact equations of the robot as it is now",
+    )
     choice: Any = bench.gui.add_dropdown("Show", (_NONE,))
     numbers: Any = bench.gui.add_checkbox("In numbers", False, hint="B, C, g and τ at the state shown")
     stale = Reading(bench)
@@ -63,7 +67,7 @@ def add(bench: Bench) -> None:
         choice.options = tuple(found.choices)
         choice.value = before if before in found.choices else next(iter(found.choices))
         show_choice()
-        stale.show(Markup(""))
+        stale.show()
 
     def show_numbers(moment: Moment) -> None:
         table.show(numbers_at(moment) if numbers.value else Markup(""))
@@ -71,11 +75,9 @@ def add(bench: Bench) -> None:
             text = "The robot was changed since: these are the equations from before. Derive writes new ones."
             stale.show(_said(text) if _differ(derived.model, moment.robot.model) else Markup(""))
 
-    @button.on_click
-    def _(_event: Any) -> None:
-        reading.show(_said("Deriving …"))
-        if not bench.job("derive the equations", lambda: derive(bench.robot), take):
-            show_choice()
+    def work() -> Derived:
+        with reading.meanwhile(_said("Deriving …")):
+            return derive(bench.robot)
 
     def choose(event: Any) -> None:
         if event.client is not None and derived is not None:
@@ -86,8 +88,8 @@ def add(bench: Bench) -> None:
     numbers.on_update(lambda _: bench.change())
     bench.on_moment(show_numbers)
     if bench.robot.n <= _AT_ONCE:
-        work = threading.Thread(target=lambda: bench.guard(lambda: take(derive(bench.robot))), daemon=True)
-        work.start()
+        at_once = threading.Thread(target=lambda: bench.guard(lambda: take(derive(bench.robot))), daemon=True)
+        at_once.start()
 
 
 def derive(robot: Robot) -> Derived:
@@ -114,9 +116,13 @@ def _whole(equations: Equations) -> dict[str, Callable[[], Markup]]:
     from armdyn.exact.printing.mathml import MATHML
     from armdyn.exact.written import sections
 
-    def block(part: Section) -> Markup:
-        lines = [paragraph(part.text)] if part.text else []
-        return join([*lines, _formulas(part.lines)] if part.lines else lines)
+    def write(shown: list[Section]) -> Markup:
+        found = []
+        for part in shown:
+            found += [tag("h3", part.title)] if part.title == "Where" else []
+            found += [paragraph(part.text)] if part.text else []
+            found += [_formulas(part.lines)] if part.lines else []
+        return _maths(found)
 
     parts = sections(equations, MATHML, "book")
     names = [part for part in parts if part.title == "Where"]
@@ -124,12 +130,8 @@ def _whole(equations: Equations) -> dict[str, Callable[[], Markup]]:
     for part in sorted(parts, key=lambda part: part.title != _MOTION):
         if part not in names:
             shown = [part, *(names if part.title != "Gravity torques" else [])]
-            found[part.title] = lambda shown=shown: _maths([_titled(x, block(x)) for x in shown])  # type: ignore[misc]
+            found[part.title] = partial(write, shown)
     return found
-
-
-def _titled(part: Any, block: Markup) -> Markup:
-    return join([tag("h3", part.title), block]) if part.title == "Where" else block
 
 
 def _outline(equations: Equations, size: int) -> Markup:
@@ -153,36 +155,31 @@ def _entries(equations: Equations) -> dict[str, Callable[[], Markup]]:
     places: list[tuple[str, tuple[int, ...]]] = [("b", (i, j)) for i in n for j in n if i <= j]
     places += [("c", (i, j)) for i in n for j in n]
     places += [(letter, (i,)) for letter in ("g", "e", "f") for i in n]
-    found: dict[str, Callable[[], Markup]] = {}
-    for letter, place in places:
-        entry = _entry(equations, letter, place)
-        if not entry.is_zero:
-            label = f"{letter.upper() if letter in 'bc' else letter}[{', '.join(str(i + 1) for i in place)}]"
-            found[label] = lambda letter=letter, place=place: _written(equations, letter, place)  # type: ignore[misc]
-    return found
-
-
-def _entry(equations: Equations, letter: str, place: tuple[int, ...]) -> Any:
     rows = {
         "b": equations.B,
         "c": equations.C,
         "g": equations.g,
         "e": equations.springs,
         "f": equations.friction,
-    }[letter]
-    return rows[place] if len(place) == 2 else rows[place[0]]
+    }
+    found: dict[str, Callable[[], Markup]] = {}
+    for letter, place in places:
+        entry: Any = rows[letter][place if len(place) == 2 else place[0]]
+        if not entry.is_zero:
+            indices = tuple(i + 1 for i in place)
+            label = f"{letter.upper() if letter in 'bc' else letter}[{', '.join(map(str, indices))}]"
+            found[label] = partial(_written, equations, letter, indices, entry)
+    return found
 
 
-def _written(equations: Equations, letter: str, place: tuple[int, ...]) -> Markup:
+def _written(equations: Equations, letter: str, indices: tuple[int, ...], entry: Any) -> Markup:
     """One entry, and what had to be named in it."""
     from armdyn.exact.printing.mathml import MATHML
     from armdyn.exact.printing.printer import Printer
 
-    entry = _entry(equations, letter, place)
     if entry.size > _LONGEST:
         return _said(f"This entry has up to {entry.size} terms: too many to show here. See armdyn derive.")
     printer = Printer(equations.basis, MATHML)
-    indices = tuple(i + 1 for i in place)
     lines = [(MATHML.entry(letter, indices), printer.parts(entry))]
     lines += list(printer.definitions.items())
     return _maths([_formulas(lines)])
@@ -249,7 +246,7 @@ def _maths(parts: Sequence[Markup]) -> Markup:
 
 
 def _said(text: str) -> Markup:
-    return tag("div", text, class_="ad-note", data_armdyn="equations")
+    return note(text, data_armdyn="equations")
 
 
 def _font() -> str:

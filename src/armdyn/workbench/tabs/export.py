@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tempfile
-import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +20,6 @@ from armdyn.names import file_stem, one_line
 from armdyn.report.page import Markup, tag
 from armdyn.report.report import report
 from armdyn.robot import Robot
-from armdyn.simulation.run import Run
 from armdyn.workbench.bench import Bench
 from armdyn.workbench.fields import Reading
 from armdyn.workbench.moment import Moment, ViewError
@@ -49,27 +47,20 @@ def table(bench: Bench, what: str = SHOWN) -> Exported:
         what = _shown(bench)
     if what == STATE:
         return Exported(f"{stem}_state.csv", _written(".csv", lambda path: write_state(path, moment)))
-    found: Any = _motion(bench) if what == MOTION else bench.run
-    if found is None:
+    if what == MOTION:
+        content = _written(".csv", lambda path: write_motion(path, bench.robot, bench.motion, moment.wrench))
+        return Exported(f"{stem}_motion.csv", content)
+    if bench.run is None:
         raise ViewError(f"there is no {what} to write; choose '{STATE}', or make one first")
-    if isinstance(found, Run):
-        return Exported(f"{stem}_simulation.csv", _written(".csv", found.to_csv))
-    content = _written(".csv", lambda path: write_motion(path, bench.robot, found, moment.wrench))
-    return Exported(f"{stem}_motion.csv", content)
+    return Exported(f"{stem}_simulation.csv", _written(".csv", bench.run.to_csv))
 
 
 def _shown(bench: Bench) -> str:
     """Of what the arm shows a state."""
     clip = bench.player.clip
-    if bench.moment.time is None or clip is None:
+    if bench.moment.time is None:
         return STATE
     return MOTION if isinstance(clip.at, Trajectory) else SIMULATION if clip.name == SIMULATION else STATE
-
-
-def _motion(bench: Bench) -> Trajectory | None:
-    """The motion that is played, before or after scaling; otherwise the one last made."""
-    clip = bench.player.clip
-    return clip.at if clip is not None and isinstance(clip.at, Trajectory) else bench.motion
 
 
 def write_motion(path: Path, robot: Robot, motion: Trajectory, wrench: np.ndarray | None) -> None:
@@ -99,7 +90,7 @@ def robot_file(bench: Bench, suffix: str) -> Exported:
 
 def report_file(bench: Bench, live: bool = False) -> Exported:
     """The report of the robot as it is edited, with the motion where there is one; `live`: with sliders."""
-    text = report(bench.robot, _motion(bench), wrench=bench.moment.wrench, live=live)
+    text = report(bench.robot, bench.motion, wrench=bench.moment.wrench, live=live)
     return Exported(f"{file_stem(bench.robot.name)}_report.html", text.encode())
 
 
@@ -150,7 +141,9 @@ def add(bench: Bench) -> None:
         _button(bench, "Save report", lambda _: report_file(bench, bool(live.value)), long=True)
     with gui.add_folder("Python"):
         _button(bench, "Save lines (.py)", lambda _: python_file(bench))
-        Lines(bench)
+        reading = Reading(bench)
+        write = bench.later(lambda: reading.show(listing(bench.python())))  # so that sliders stay quick
+        bench.on_moment(lambda _moment: write(_WAIT))
 
 
 def _button(bench: Bench, label: str, make: Callable[[Any], Exported], *, long: bool = False) -> None:
@@ -177,27 +170,6 @@ def _send(bench: Bench, client: Any, file: Exported) -> None:
         bench.tell(file.name, note, "orange")
     if len(file.notes) > 3:
         bench.tell(file.name, f"It cannot say {len(file.notes) - 3} more things.", "orange")
-
-
-class Lines:
-    """The Python lines, written anew some time after the state changed, so that sliders stay quick."""
-
-    def __init__(self, bench: Bench) -> None:
-        self._bench, self._reading = bench, Reading(bench)
-        self._waiting = threading.Event()
-        bench.on_moment(self._changed)
-
-    def _changed(self, _moment: Moment) -> None:
-        if not self._waiting.is_set():
-            self._waiting.set()
-            later = threading.Timer(_WAIT, self._bench.guard, [self._show])
-            later.daemon = True
-            later.start()
-
-    def _show(self) -> None:
-        self._waiting.clear()
-        if not self._bench.closed:
-            self._reading.show(listing(self._bench.python()))
 
 
 def listing(text: str) -> Markup:

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from armdyn.expression import ArmdynError
 from armdyn.motion import Trajectory, bundled_cycles, load_cycle, scale_to_limits, time_optimal
-from armdyn.motion.timing.limits import Limits, limits_for
+from armdyn.motion.timing.limits import limits_for
 from armdyn.motion.tip.task import can_keep_orientation
 from armdyn.names import one_line
 from armdyn.report.page import Markup, join, tag
 from armdyn.report.subject import default_motion
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_units
-from armdyn.workbench.bench import DEFAULT, Bench, Which, listed
+from armdyn.workbench.bench import DEFAULT, Bench, Said, listed
 from armdyn.workbench.charts import joint_title, torques_of
-from armdyn.workbench.fields import Reading, file_name, read_upload, suffix
+from armdyn.workbench.fields import Reading, file_name, note, read_upload, suffix
 from armdyn.workbench.moment import EditedRobot, Moment, ViewError
 from armdyn.workbench.player import SPEEDS
 
@@ -29,78 +28,55 @@ from armdyn.workbench.player import SPEEDS
 
 def add_timing(bench: Bench) -> None:
     gui: Any = bench.gui
-    scale = gui.add_button("Scale to limits", icon="arrows-horizontal", hint="slower as a whole")
-    faster = gui.add_checkbox("May become faster too", initial_value=False)
-    least = gui.add_button("Least time", icon="bolt", hint="the same path, as fast as torques allow")
-    which = gui.add_dropdown("Play", ("before", "after"), visible=False)
-    reading = Reading(bench)
-    told = Markup("")  # of the motion that is timed
 
-    def start(name: str, run: Callable[[Robot, Trajectory, dict[str, Any]], Trajectory], call: str) -> None:
+    def start(name: str, function: Callable[..., Any], **options: bool) -> None:
         subject, motion, wrench = bench.moment.subject.bare, bench.motions.before, bench.moment.wrench
-        made = bench.script.lines("robot")
-        given = {} if wrench is None else {"wrench": wrench}
-        spelt = "" if wrench is None else f", wrench={listed(wrench)}"
+        made = bench.script.robot
+        given: dict[str, Any] = options if wrench is None else {**options, "wrench": wrench}
 
         def work() -> tuple[Trajectory, Markup]:
-            reading.show(tag("div", f"{name}: computing …", class_="ad-note"))
-            try:
+            with reading.meanwhile(note(f"{name}: computing …")):
                 check_limits(subject.robot)
-                after = run(subject.robot, motion, given)
+                after = function(subject.robot, motion, **given).trajectory
                 before_and_after = (_peaks(subject, x, wrench) for x in (motion, after))
                 return after, table(subject.robot, name, *before_and_after)
-            except BaseException:
-                reading.show(told)
-                raise
 
         def done(found: tuple[Trajectory, Markup]) -> None:
-            nonlocal told
             after, compared = found
             if bench.motions.before is not motion:
-                reading.show(told)
+                reading.show()
                 bench.tell(name, "another motion was loaded meanwhile: press again to time it", "orange")
                 return
-            function = call.partition("(")[0]
-            bench.motions.timed(after, function, (f"motion = {call.format(wrench=spelt)}.trajectory",), made)
-            told = compared
-            reading.show(told)
+            spelt = [f", {key}={listed(x) if key == 'wrench' else x}" for key, x in given.items()]
+            call = f"{function.__name__}(robot, motion{''.join(spelt)})"
+            bench.motions.timed(after, Said((f"motion = {call}.trajectory",), (function.__name__,), made))
+            reading.show(compared)
 
         bench.job(name, work, done)
 
-    def pressed_scale(_event: Any) -> None:
-        sped = bool(faster.value)
-        further = ", faster=True" if sped else ""
-        start(
-            "Scaled to limits",
-            lambda robot, motion, given: scale_to_limits(robot, motion, faster=sped, **given).trajectory,
-            f"scale_to_limits(robot, motion{further}{{wrench}})",
-        )
+    def slower() -> None:
+        start("Scaled to limits", scale_to_limits, **({"faster": True} if faster.value else {}))
 
-    scale.on_click(pressed_scale)
+    bench.button("Scale to limits", slower, icon="arrows-horizontal", hint="slower as a whole")
+    faster = gui.add_checkbox("May become faster too", initial_value=False)
+    hint = "the same path, as fast as torques allow"
+    bench.button("Least time", lambda: start("Least time", time_optimal), icon="bolt", hint=hint)
+    which = gui.add_dropdown("Play", ("before", "after"), visible=False)
+    reading = Reading(bench)
 
-    def pressed_least(_event: Any) -> None:
-        start(
-            "Least time",
-            lambda robot, motion, given: time_optimal(robot, motion, **given).trajectory,
-            "time_optimal(robot, motion{wrench})",
-        )
+    def chosen(event: Any) -> None:
+        motions = bench.motions
+        motion = motions.after if which.value == "after" else motions.before
+        if event.client is not None and motion is not None and motion is not motions.shown:
+            bench.guard(motions.switch, motion)
 
-    least.on_click(pressed_least)
-
-    def set_which(event: Any) -> None:
-        if event.client is not None and which.value != bench.motions.shown:
-            chosen: Which = "after" if which.value == "after" else "before"
-            bench.guard(bench.motions.switch, chosen)
-
-    which.on_update(set_which)
+    which.on_update(chosen)
 
     def follow() -> None:
-        nonlocal told
         which.visible = bench.motions.after is not None
-        which.value = bench.motions.shown
+        which.value = "after" if bench.motions.shown is bench.motions.after else "before"
         if bench.motions.after is None:
-            told = Markup("")
-            reading.show(told)
+            reading.show()
 
     bench.motions.on_change(follow)
 
@@ -115,29 +91,18 @@ def check_limits(robot: Robot) -> None:
         )
 
 
-@dataclass(frozen=True)
-class Peaks:
-    """The largest torques, velocities and accelerations of a motion, and as parts of their limits (n,)."""
+class Peaks(NamedTuple):
+    """A motion's duration [s], and its largest torques and speeds (n,)."""
 
     duration: float
     torque: np.ndarray
-    torque_share: np.ndarray  # NaN where there is no limit
     speed: np.ndarray
-    speed_share: np.ndarray
 
 
 def _peaks(subject: EditedRobot, motion: Trajectory, wrench: Any) -> Peaks:
-    robot, at = subject.bare.robot, motion.samples()
+    at = motion.samples()
     tau = torques_of(subject, motion, at, wrench)
-    limits = limits_for(robot)
-    torque = _share(limits, 0, np.abs(tau).max(0), robot.n)
-    speed = _share(limits, 1, np.abs(at.qd).max(0), robot.n)
-    return Peaks(motion.duration, np.abs(tau).max(0), torque, np.abs(at.qd).max(0), speed)
-
-
-def _share(limits: Limits, kind: int, peak: np.ndarray, n: int) -> np.ndarray:
-    bound = limits.kinds[kind].bound[:n]
-    return np.where(np.isfinite(bound), peak / bound, np.nan)
+    return Peaks(motion.duration, np.abs(tau).max(0), np.abs(at.qd).max(0))
 
 
 def table(robot: Robot, name: str, before: Peaks, after: Peaks) -> Markup:
@@ -154,20 +119,21 @@ def table(robot: Robot, name: str, before: Peaks, after: Peaks) -> Markup:
     )
     top = tag("tr", tag("th", "joint"), tag("th", "torque", colspan="2"), tag("th", "speed", colspan="2"))
     sub = tag("tr", tag("th", ""), *(tag("th", x) for x in ("before", "after") * 2))
-    rows = []
+    rows, limits = [], limits_for(robot)
     for j in range(robot.n):
         units = joint_units(robot, j)
-        cells = [_cell(p.torque_share[j], p.torque[j], units.torque) for p in (before, after)]
-        cells += [_cell(p.speed_share[j], p.speed[j], units.velocity) for p in (before, after)]
-        title = one_line(joint_title(robot, j))
+        cells = [_cell(p.torque[j], limits.torque.bound[j], units.torque) for p in (before, after)]
+        cells += [_cell(p.speed[j], limits.velocity.bound[j], units.velocity) for p in (before, after)]
+        title = joint_title(robot, j)
         rows.append(tag("tr", tag("td", title, title=title), *cells))
-    note = tag("div", "Largest values, in % of the limit; motors' limits count.", class_="ad-note")
-    return join([head, tag("table", top, sub, *rows, class_="ad-table"), note])
+    below = note("Largest values, in % of the limit; motors' limits count.")
+    return join([head, tag("table", top, sub, *rows, class_="ad-table"), below])
 
 
-def _cell(share: float, peak: float, unit: str) -> Markup:
-    if not np.isfinite(share):
+def _cell(peak: float, bound: float, unit: str) -> Markup:
+    if not np.isfinite(bound):
         return tag("td", f"{peak:.3g} {unit}", title="no limit")
+    share = peak / bound
     over = {"class_": "ad-over"} if share > 1.001 else {}
     return tag("td", f"{100 * share:.0f} %", title=f"{peak:.4g} {unit}", **over)
 
@@ -206,23 +172,18 @@ def transport(bench: Bench) -> None:
     """Play, pause and scrub what is on stage: beside every tab, as runs and logs are played too."""
     gui: Any = bench.gui
     player = bench.player
-    play = gui.add_button("Play", icon="player-play")
-    pause = gui.add_button("Pause", icon="player-pause", visible=False)
+    play = bench.button("Play", player.play, icon="player-play")
+    pause = bench.button("Pause", player.pause, icon="player-pause", visible=False)
     time = gui.add_slider(
         "Time", min=0.0, max=1.0, step=1e-4, initial_value=0.0, hint="of what is played [s]"
     )
     clock = bench.fields.add(time, "s", player.seek)
-    back = gui.add_button("Back to the motion", icon="arrow-back-up", visible=False)
-    play.on_click(lambda _event: bench.guard(player.play))
-    pause.on_click(lambda _event: player.pause())
-    back.on_click(lambda _event: bench.guard(bench.motions.show))
+    back = bench.button("Back to the motion", bench.motions.show, icon="arrow-back-up", visible=False)
 
     def follow(moment: Moment) -> None:
         clip, playing = player.clip, player.playing
         if play.visible == playing:
             play.visible, pause.visible = not playing, playing
-        if clip is None:
-            return
         if back.visible == (clip is bench.motions.clip):
             back.visible = clip is not bench.motions.clip
         duration = float(clip.duration)
@@ -240,16 +201,15 @@ def _pace(bench: Bench) -> None:
     gui: Any = bench.gui
     player = bench.player
     speed = gui.add_slider("Speed", min=SPEEDS[0], max=SPEEDS[1], step=0.1, initial_value=1.0)
-    loop = gui.add_checkbox("Repeat", initial_value=player.loop)
 
     def set_speed(new: float) -> None:
         player.speed = float(np.clip(new, *SPEEDS))
 
-    def set_loop(_event: Any) -> None:
-        player.loop = bool(loop.value)
+    def set_loop(on: bool) -> None:
+        player.loop = on
 
     bench.fields.add(speed, "", set_speed)
-    loop.on_update(set_loop)
+    bench.switch("Repeat", None, player.loop, set_loop)
 
 
 # ---- loading -----------------------------------------------------------------------------------------------
@@ -261,11 +221,7 @@ def _loading(bench: Bench) -> None:
         "CSV or cycle file", icon="upload", hint="t, q1 … and, if there, qd1 …, qdd1 …; or a cycle in TOML"
     )
     given = gui.add_dropdown("Bundled", (_CHOOSE, _DEFAULT, *bundled_cycles()))
-
-    def sent_upload(_event: Any) -> None:
-        bench.guard(take_file, bench, upload.value)
-
-    upload.on_upload(sent_upload)
+    upload.on_upload(lambda _event: bench.guard(take_file, bench, upload.value))
 
     def set_given(event: Any) -> None:
         if event.client is None or given.value == _CHOOSE:
@@ -314,7 +270,6 @@ def _making(bench: Bench) -> None:
     where = gui.add_button_group("Posture shown", ("Start here", "End here"))
     law = gui.add_dropdown("Law", tuple(_LAWS))
     duration = bench.fields.add(gui.add_number("Duration", 1.0, min=1e-3, max=1e4, step=0.1, hint="[s]"), "s")
-    make = gui.add_button("Make the motion", icon="route")
 
     def pressed_where(_event: Any) -> None:
         ends[where.value] = bench.moment.q.copy()
@@ -325,18 +280,13 @@ def _making(bench: Bench) -> None:
 
     where.on_click(pressed_where)
 
-    def pressed_make(_event: Any) -> None:
-        def run() -> None:
-            if missing := [name for name in ("Start here", "End here") if name not in ends]:
-                raise ViewError(
-                    f"press '{missing[0]}' at the posture where the motion "
-                    f"{'begins' if missing[0] == 'Start here' else 'ends'}"
-                )
-            make_motion(bench, ends["Start here"], ends["End here"], law.value, float(duration.value))
+    def make() -> None:
+        for name, does in (("Start here", "begins"), ("End here", "ends")):
+            if name not in ends:
+                raise ViewError(f"press '{name}' at the posture where the motion {does}")
+        make_motion(bench, ends["Start here"], ends["End here"], law.value, float(duration.value))
 
-        bench.guard(run)
-
-    make.on_click(pressed_make)
+    bench.button("Make the motion", make, icon="route")
 
 
 def make_motion(bench: Bench, q0: np.ndarray, q1: np.ndarray, law: str, duration: float) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from math import floor, log10
-from typing import Any
+from typing import Any, NamedTuple
 
 from armdyn.description.robot_file import build
 from armdyn.description.writing.table import written
@@ -24,11 +24,10 @@ from armdyn.report.page import Markup, tag
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_limits
 from armdyn.workbench.bench import Bench
-from armdyn.workbench.fields import NumberField, Reading
+from armdyn.workbench.fields import NumberField, Reading, Value, each_number
 from armdyn.workbench.moment import EditedRobot, Moment, ViewError
 
 Path = tuple[str | int, ...]
-Value = float | tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -68,24 +67,30 @@ class TipPayload:
 
     mass: float = 0.0
     com: tuple[float, ...] = (0.0, 0.0, 0.0)
-    tensor: tuple[float, ...] = (0.0,) * 6  # xx xy xz yy yz zz
+    moments: tuple[float, ...] = (0.0, 0.0, 0.0)  # xx yy zz
+    products: tuple[float, ...] = (0.0, 0.0, 0.0)  # xy xz yz
+
+    @property
+    def tensor(self) -> dict[str, float]:
+        (xx, yy, zz), (xy, xz, yz) = self.moments, self.products
+        return dict(zip(TENSOR_KEYS, (xx, xy, xz, yy, yz, zz), strict=True))
 
     @property
     def is_there(self) -> bool:
         """Whether it is more than a place for something."""
-        return bool(self.mass) or any(self.tensor)
+        return bool(self.mass) or any(self.tensor.values())
 
     @property
     def arguments(self) -> str:
         """As `with_payload` takes them."""
-        entries = {key: x for key, x in zip(TENSOR_KEYS, self.tensor, strict=True) if x}
+        entries = {key: x for key, x in self.tensor.items() if x}
         return f"{self.mass!r}, com={list(self.com)!r}" + (f", inertia={entries!r}" if entries else "")
 
     def on(self, robot: Robot) -> Robot:
         if not self.is_there:
             return robot
-        entries = dict(zip(TENSOR_KEYS, self.tensor, strict=True))
-        return robot.with_payload(self.mass, self.com, entries if any(self.tensor) else None)
+        entries = self.tensor
+        return robot.with_payload(self.mass, self.com, entries if any(entries.values()) else None)
 
 
 @dataclass(frozen=True)
@@ -102,12 +107,10 @@ class Edits:
     def with_entry(self, robot: Robot, link: int, key: str, value: Value) -> Edits:
         """With another number of a link. Where a symbol stands in its place, the symbol's value changes."""
         value = tuple(map(float, value)) if isinstance(value, tuple) else float(value)
-        quantity, numbers = QUANTITIES[key], value if isinstance(value, tuple) else (value,)
-        if not quantity.negative and min(numbers) < 0:
+        quantity, least = QUANTITIES[key], min(each_number(value))
+        if not quantity.negative and least < 0:
             name = one_line(robot.model.links[link].name)
-            raise ViewError(
-                f"{quantity.title}: '{name}': found {min(numbers):g}; zero or positive is allowed"
-            )
+            raise ViewError(f"{quantity.title}: '{name}': found {least:g}; zero or positive is allowed")
         if isinstance(value, float) and (symbol := symbol_of(robot, link, key)):
             return self.with_symbol(symbol, value)
         return replace(self, entries=tuple(sorted({**dict(self.entries), (link, key): value}.items())))
@@ -120,9 +123,7 @@ class Edits:
         """The same without its payload."""
         found = given.with_symbols(dict(self.symbols)) if self.symbols else given
         if self.entries:
-            table = found.to_dict()
-            for path, value in self._assignments(found, table):
-                _put(table, path, value)
+            table, _ = self._table(found)
             model = build(table, one_line(given.name))  # as from_dict, without the warnings that were given
             found = Robot(replace(model, source=given.model.source, remarks=given.model.remarks))
         return found
@@ -135,9 +136,8 @@ class Edits:
             lines.append(f"robot = robot.with_symbols({dict(self.symbols)!r})")
             found = given.with_symbols(dict(self.symbols))
         if self.entries:
-            table = found.to_dict()
             lines.append("table = robot.to_dict()")
-            for path, value in self._assignments(found, table):
+            for path, value in self._table(found)[1]:
                 place = f"table{''.join(f'[{key!r}]' for key in path)}"
                 lines.append(f"del {place}" if value is None else f"{place} = {value!r}")
             lines.append("robot = Robot.from_dict(table)")
@@ -145,24 +145,28 @@ class Edits:
             lines.append(f"robot = robot.with_payload({self.payload.arguments})")
         return lines
 
-    def _assignments(self, robot: Robot, table: dict[str, Any]) -> Iterator[tuple[Path, Any]]:
-        """Where in the table of the robot what has to stand, None: nothing; missing tables are made whole."""
-        copy = deepcopy(table)
+    def _table(self, robot: Robot) -> tuple[dict[str, Any], list[tuple[Path, Any]]]:
+        """The table of the robot with the entries; and where what was put, None: taken away."""
+        table, done = robot.to_dict(), list[tuple[Path, Any]]()
+
+        def put(value: Any, *path: str | int) -> None:
+            _put(table, path, value)
+            done.append((path, value))
+
         for (link, key), value in self.entries:
-            own, path = copy["link"][link], list(QUANTITIES[key].path)
+            own, path = table["link"][link], list(QUANTITIES[key].path)
             if key in ("mass", "com"):
                 for name, x in _about_com(robot, link, own).items():
-                    _put(own, (name,), x)
-                    yield ("link", link, name), x
+                    put(x, "link", link, name)
             if key == "rotor" and isinstance(own["motor"]["inertia"], dict):
                 path.append("axial")
             new: Any = list(value) if isinstance(value, tuple) else value
             if path[-1] == "coulomb":
                 new = _pair(_friction(robot, link, key), new)
-            while len(path) > 1 and path[-2] not in _at(own, path[:-2]):
+            while len(path) > 1 and path[-2] not in _at(own, path[:-2]):  # missing tables are made whole
                 new, path = {path[-1]: new}, path[:-1]
-            _put(own, path, new)
-            yield ("link", link, *path), new
+            put(new, "link", link, *path)
+        return table, done
 
 
 def _at(table: Any, path: Sequence[str | int]) -> Any:
@@ -262,18 +266,9 @@ class Editor:
         self.bench, self.edits, self.said = bench, Edits(), ""
         self.bare = bench.robot  # as asked for, without its payload
         self._given = bench.moment.subject
-        self._loads = bench.script.lines("robot")
         self._lock = threading.RLock()
         self._waiting: threading.Timer | None = None
-        self._listeners: list[Callable[[], None]] = []
-
-    @property
-    def robot(self) -> Robot:
-        return self.bench.robot
-
-    def on_news(self, listener: Callable[[], None]) -> None:
-        """Called when the robot changed, and when it is compiled: fields show what was asked for."""
-        self._listeners.append(listener)
+        self.news: Callable[[], None] = lambda: None  # called when the robot changed, and when it is compiled
 
     def change(self, to: Change) -> None:
         """Take a change: at once if it costs nothing, else when no other comes for a moment."""
@@ -301,19 +296,16 @@ class Editor:
     def _take(self, subject: EditedRobot, said: str) -> None:
         """Show the robot with all that was asked for."""
         self._stop_waiting()
-        known = {*self.bench.given.warnings, *self.robot.warnings}
+        known = {*self.bench.given.warnings, *self.bench.robot.warnings}
         for text in subject.robot.warnings:
             if text not in known:
                 self.bench.tell("Looks wrong", text, "orange")
         self.bench.limits = joint_limits(subject.robot)
-        self.bench.script.say("robot", *self._loads, *self.edits.lines(self.bench.given), imports=["Robot"])
+        lines = *self.bench.loads, *self.edits.lines(self.bench.given)
+        self.bench.script.say("robot", *lines, imports=["Robot"])
         self.bench.change(subject=subject)
         self.said = said
-        self._tell()
-
-    def _tell(self) -> None:
-        for listener in self._listeners:
-            listener()
+        self.news()
 
     # ---- what waits ---------------------------------------------------------------------------------------
 
@@ -340,7 +332,7 @@ class Editor:
                 self._wait()
                 return
             self.said = "Compiling …"
-            self._tell()
+            self.news()
             moment = replace(self.bench.moment, subject=self._subject(self.edits))
         if not self.bench.job("compile the robot", lambda: _compiled(moment), self._done):
             with self._lock:
@@ -364,11 +356,8 @@ def _compiled(moment: Moment) -> tuple[EditedRobot, float]:
 
 # ---- the tab ---------------------------------------------------------------------------------------------
 
-_DIAGONAL, _PRODUCTS = (0, 3, 5), (1, 2, 4)  # of xx xy xz yy yz zz
 
-
-@dataclass
-class ShownField:
+class ShownField(NamedTuple):
     """A field, and what it shows of the robot."""
 
     field: NumberField
@@ -376,32 +365,26 @@ class ShownField:
 
     def follow(self) -> None:
         """Show what was asked for."""
-        found, shown = self.read(), self.field.value
+        found = self.read()
         if found is None:
             return
-        pairs = zip(found, shown, strict=True) if isinstance(found, tuple) else ((found, shown),)
+        pairs = zip(each_number(found), each_number(self.field.value), strict=True)
         if any(abs(x - y) > 1e-12 * max(abs(x), abs(y)) for x, y in pairs):
             self.field.show(found)
 
 
-def add(bench: Bench) -> Editor:
-    editor = Editor(bench)
-    note = Reading(bench)
-    button = bench.gui.add_button("Reset", hint="Back to the robot as it was loaded")
+def add(bench: Bench) -> None:
+    editor, reading = Editor(bench), Reading(bench)
+    bench.button("Reset", editor.reset, hint="Back to the robot as it was loaded")
     fields = [*_payload(editor), *_quantities(editor), *_symbols(editor)]
-
-    @button.on_click
-    def _(_event: Any) -> None:
-        bench.guard(editor.reset)
 
     def follow() -> None:
         for field in fields:
             field.follow()
-        note.show(_note(editor))
+        reading.show(_note(editor))
 
-    editor.on_news(follow)
+    editor.news = follow
     follow()
-    return editor
 
 
 def _note(editor: Editor) -> Markup:
@@ -411,7 +394,7 @@ def _note(editor: Editor) -> Markup:
     changes = "As loaded." if not count else f"{count} number{'s' if count > 1 else ''} changed."
     return tag(
         "div",
-        tag("b", one_line(editor.robot.name)),
+        tag("b", one_line(editor.bench.robot.name)),
         tag("div", f"{changes} {editor.said}"),
         class_="ad-note",
         data_armdyn="robot",
@@ -424,34 +407,24 @@ def _note(editor: Editor) -> Markup:
 def _payload(editor: Editor) -> Iterator[ShownField]:
     """Mass, centre and tensor of what the tip carries."""
 
-    def with_payload(change: Callable[[TipPayload, Any], TipPayload]) -> Callable[[Any], None]:
-        return lambda new: editor.change(lambda edits: replace(edits, payload=change(edits.payload, new)))
+    def field(label: str, hint: str, name: str, unit: str) -> ShownField:
+        def change(new: Any) -> None:
+            editor.change(lambda edits: replace(edits, payload=replace(edits.payload, **{name: new})))
 
-    def with_entries(places: tuple[int, ...]) -> Callable[[Any], None]:
-        def change(load: TipPayload, new: tuple[float, ...]) -> TipPayload:
-            given = dict(zip(places, new, strict=True))
-            return replace(load, tensor=tuple(given.get(i, x) for i, x in enumerate(load.tensor)))
-
-        return with_payload(change)
-
-    def entries(places: tuple[int, ...]) -> Callable[[], Value]:
-        return lambda: tuple(editor.edits.payload.tensor[i] for i in places)
+        return _field(editor, label, hint, lambda: getattr(editor.edits.payload, name), change, unit)
 
     with editor.bench.gui.add_folder("Payload at the tip"):
-        mass = with_payload(lambda load, new: replace(load, mass=new))
-        yield _field(editor, "mass [kg]", "", lambda: editor.edits.payload.mass, mass, "kg")
-        com = with_payload(lambda load, new: replace(load, com=new))
-        hint = "Where its centre of mass is, in the tip frame"
-        yield _field(editor, "centre [m]", hint, lambda: editor.edits.payload.com, com, "m")
+        yield field("mass [kg]", "", "mass", "kg")
+        yield field("centre [m]", "Where its centre of mass is, in the tip frame", "com", "m")
         with editor.bench.gui.add_folder("Its inertia", expand_by_default=False):
             hint = "Entries of the tensor about its centre of mass, axes of the tip frame [kg m²]"
-            for label, places in (("xx yy zz", _DIAGONAL), ("xy xz yz", _PRODUCTS)):
-                yield _field(editor, label, hint, entries(places), with_entries(places), "kg m²")
+            yield field("xx yy zz", hint, "moments", "kg m²")
+            yield field("xy xz yz", hint, "products", "kg m²")
 
 
 def _quantities(editor: Editor) -> Iterator[ShownField]:
     """A folder for each quantity that some link has."""
-    robot = editor.robot
+    robot = editor.bench.robot
     links = range(len(robot.model.links))
     for key, quantity in QUANTITIES.items():
         having = [link for link in links if value_of(robot, link, key) is not None]
@@ -466,31 +439,27 @@ def _quantities(editor: Editor) -> Iterator[ShownField]:
 def _unit(editor: Editor, unit: str) -> str:
     """Of "N m or N" what the robot's joints have."""
     turning, _, sliding = unit.partition(" or ")
-    kinds = {link.joint for link in editor.robot.model.moving}
+    kinds = {link.joint for link in editor.bench.robot.model.moving}
     return turning if kinds == {"revolute"} else sliding or unit if kinds == {"prismatic"} else unit
 
 
 def _entry(editor: Editor, link: int, key: str) -> ShownField:
-    model, quantity = editor.robot.model, QUANTITIES[key]
+    model, quantity = editor.bench.robot.model, QUANTITIES[key]
     part, name = model.links[link], one_line(model.links[link].name)
     label = name if part.joint == "fixed" else f"{model.moving.index(part) + 1} {name}"
-    symbol = symbol_of(editor.robot, link, key)
+    symbol = symbol_of(editor.bench.robot, link, key)
     hint = f"{quantity.title} of '{name}': {quantity.meaning}" + (f"; the symbol {symbol}" if symbol else "")
 
     def change(new: Value) -> None:
         editor.change(lambda edits: edits.with_entry(editor.bench.given, link, key, new))
 
     unit = quantity.unit.partition(" or ")[0]
-    return _field(editor, label, hint, lambda: _link_value(editor, link, key), change, unit)
-
-
-def _link_value(editor: Editor, link: int, key: str) -> Value | None:
-    """Of the link as it was asked for, without the payload, which is a body of its own."""
-    return value_of(editor.bare, link, key)
+    # Of the link as it was asked for, without the payload, which is a body of its own.
+    return _field(editor, label, hint, lambda: value_of(editor.bare, link, key), change, unit)
 
 
 def _symbols(editor: Editor) -> Iterator[ShownField]:
-    names = [name for name, value in editor.robot.symbols.items() if value is not None]
+    names = list(editor.bench.robot.symbols)  # all have values: see `view`
     if not names:
         return
     with editor.bench.gui.add_folder("Symbols of the description", expand_by_default=False):
@@ -521,7 +490,7 @@ def _field(
     value, gui = read(), editor.bench.gui
     assert value is not None
     add: Any = gui.add_vector3 if isinstance(value, tuple) else gui.add_number
-    largest = max(map(abs, value)) if isinstance(value, tuple) else abs(value)
+    largest = max(map(abs, each_number(value)))
     size = floor(log10(largest)) if largest else 0
     handle = add(label, value, step=float(10.0 ** (size - 1)), hint=hint or None)
     return ShownField(editor.bench.fields.add(handle, unit, change), read)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from math import ceil, inf, isfinite, pi
-from threading import Timer
 from time import monotonic
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from armdyn.names import one_line
 from armdyn.robot.joints import joint_units
 from armdyn.workbench.bench import Bench
+from armdyn.workbench.charts import joint_title
 from armdyn.workbench.fields import NumberField
 from armdyn.workbench.moment import Moment
 
@@ -43,29 +44,10 @@ def add(bench: Bench) -> None:
             for joint in range(bench.robot.n):
                 following.sliders[name, joint] = _slider(bench, following, name, joint)
             if name != "q":
-                _rest_button(bench, name)
+                rest = {name: np.zeros(bench.robot.n), "time": None}
+                bench.button("Set all to zero", partial(bench.change, **rest))
     bench.on_moment(following)
     _wrench(bench)
-
-
-def span(bench: Bench, name: str, joint: int) -> Span:
-    """Within the joint's limits; where it has none, a turn or 2 m, or more if the arm stands farther off."""
-    limits, units = bench.limits, joint_units(bench.robot, joint)
-    if name == "q":
-        room = pi if units.position == "rad" else 1.0
-        low, high = float(limits.lower[joint]), float(limits.upper[joint])
-        start = float(bench.moment.q[joint])
-        if not isfinite(low) and not isfinite(high):
-            room *= max(1, ceil(abs(start) / room))
-            low, high = -room, room
-        elif not isfinite(high):
-            high = low + 2 * room * max(1, ceil((start - low) / (2 * room)))
-        elif not isfinite(low):
-            low = high - 2 * room * max(1, ceil((high - start) / (2 * room)))
-        return Span(low, high) if high > low else Span(low - 1e-6, low + 1e-6)
-    given = float((limits.velocity if name == "qd" else limits.acceleration)[joint])
-    most = given if 0 < given < inf else _SPEED if name == "qd" else _ACCELERATION
-    return Span(-most, most)
 
 
 def limits(bench: Bench, name: str, joint: int) -> tuple[float, float]:
@@ -77,10 +59,27 @@ def limits(bench: Bench, name: str, joint: int) -> tuple[float, float]:
     return (-most, most) if most > 0 else (-inf, inf)
 
 
+def span(bench: Bench, name: str, joint: int) -> Span:
+    """Within the joint's limits; where it has none, a turn or 2 m, or more if the arm stands farther off."""
+    low, high = limits(bench, name, joint)
+    if name != "q":
+        most = high if high < inf else _SPEED if name == "qd" else _ACCELERATION
+        return Span(-most, most)
+    room = pi if joint_units(bench.robot, joint).position == "rad" else 1.0
+    start = float(bench.moment.q[joint])
+    if not isfinite(low) and not isfinite(high):
+        room *= max(1, ceil(abs(start) / room))
+        low, high = -room, room
+    elif not isfinite(high):
+        high = low + 2 * room * max(1, ceil((start - low) / (2 * room)))
+    elif not isfinite(low):
+        low = high - 2 * room * max(1, ceil((high - start) / (2 * room)))
+    return Span(low, high) if high > low else Span(low - 1e-6, low + 1e-6)
+
+
 def label(bench: Bench, name: str, joint: int) -> str:
     """A joint's number and name; the page shows labels as plain text."""
-    called = one_line(bench.robot.model.coordinates[joint].joint_label)
-    return f"{joint + 1} {called}" if name == "q" else f"{joint + 1}"
+    return joint_title(bench.robot, joint) if name == "q" else f"{joint + 1}"
 
 
 def _slider(bench: Bench, following: FollowingSliders, name: str, joint: int) -> NumberField:
@@ -105,14 +104,6 @@ def _slider(bench: Bench, following: FollowingSliders, name: str, joint: int) ->
     return bench.fields.add(slider, unit, move, lambda: limits(bench, name, joint))
 
 
-def _rest_button(bench: Bench, name: str) -> None:
-    button = bench.gui.add_button("Set all to zero")
-
-    @button.on_click
-    def _(_event: Any) -> None:
-        bench.change(**{name: np.zeros(bench.robot.n)}, time=None)
-
-
 class FollowingSliders:
     """Sliders stand where the arm does: after a motion, a dragged tip, another page.
 
@@ -121,10 +112,10 @@ class FollowingSliders:
     """
 
     def __init__(self, bench: Bench) -> None:
-        self._bench = bench
         self.sliders: dict[tuple[str, int], NumberField] = {}
         self._touched: dict[tuple[str, int], float] = {}  # when a page moved it last
-        self._waiting, self._last = False, -inf
+        self._look_again = bench.later(lambda: self(bench.moment))
+        self._last = -inf
 
     def touch(self, name: str, joint: int) -> None:
         self._touched[name, joint] = monotonic()
@@ -144,18 +135,6 @@ class FollowingSliders:
             else:
                 slider.show(value)
 
-    def _look_again(self, after: float) -> None:
-        if not self._waiting:
-            self._waiting = True
-            later = Timer(after, self._rested)
-            later.daemon = True
-            later.start()
-
-    def _rested(self) -> None:
-        self._waiting = False
-        if not self._bench.closed:
-            self._bench.guard(self, self._bench.moment)
-
 
 # ---- what the tip exerts on its surroundings --------------------------------------------------------------
 
@@ -163,36 +142,36 @@ _HINT = "What the tip exerts on its surroundings, in the axes of the world"
 
 
 def _wrench(bench: Bench) -> None:
-    zeros = (0.0, 0.0, 0.0)
-    with bench.gui.add_folder("Wrench at the tip", expand_by_default=False):
-        rows = (
-            (bench.gui.add_vector3(f"{name} [{unit}]", zeros, step=1.0, hint=f"{_HINT} [{unit}]"), unit)
-            for name, unit in (("force", "N"), ("moment", "N m"))
-        )
-        fields = [bench.fields.add(handle, unit, lambda _: changed()) for handle, unit in rows]
-        button = bench.gui.add_button("No wrench")
     typed: np.ndarray | None = None  # what the fields last gave
 
-    def changed() -> None:
+    def changed(_new: Any) -> None:
         nonlocal typed
         found = np.array([x for field in fields for x in field.value], float)
         typed = found if found.any() else None
         bench.change(wrench=typed)
 
-    @button.on_click
-    def _(_event: Any) -> None:
+    def clear() -> None:
         nonlocal typed
         typed = np.zeros(6)  # not None: the fields have to follow
         bench.change(wrench=None)
+
+    def field(name: str, unit: str) -> NumberField:
+        label, hint = f"{name} [{unit}]", f"{_HINT} [{unit}]"
+        handle = bench.gui.add_vector3(label, (0.0, 0.0, 0.0), step=1.0, hint=hint)
+        return bench.fields.add(handle, unit, changed)
+
+    with bench.gui.add_folder("Wrench at the tip", expand_by_default=False):
+        fields = [field("force", "N"), field("moment", "N m")]
+        bench.button("No wrench", clear)
 
     def follow(shown: Moment) -> None:
         """Fields show wrenches that came from elsewhere; what is being typed stays as it is."""
         if shown.wrench is typed or shown.wrench is not bench.moment.wrench:
             return
         wrench = np.zeros(6) if shown.wrench is None else shown.wrench
-        for field, part in zip(fields, (wrench[:3], wrench[3:]), strict=True):
+        for row, part in zip(fields, (wrench[:3], wrench[3:]), strict=True):
             values = tuple(float(x) for x in part)
-            if tuple(field.value) != values:
-                field.show(values)
+            if tuple(row.value) != values:
+                row.show(values)
 
     bench.on_moment(follow)

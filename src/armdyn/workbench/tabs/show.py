@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
@@ -12,12 +11,22 @@ from armdyn.drawing.solids import Kind
 from armdyn.names import one_line
 from armdyn.report.page import Markup, join, tag
 from armdyn.workbench.bench import Bench
-from armdyn.workbench.fields import Reading
+from armdyn.workbench.fields import Reading, note
 from armdyn.workbench.moment import Moment
-from armdyn.workbench.scene.arm import Arm, Ground, add_arm, add_ground, add_light, add_springs
-from armdyn.workbench.scene.marks import Frames, Masses, Names, Numbers
+from armdyn.workbench.scene.arm import DrawnArm, Ground, add_arm, add_ground, add_light, add_springs
+from armdyn.workbench.scene.marks import Marks, Masses, frames, names, numbers
 from armdyn.workbench.scene.meshes import VisualMeshes
-from armdyn.workbench.scene.tip import COLOURS, UNITS, Drawn, Handle, Name, TipEllipsoids, can_have, round_bar
+from armdyn.workbench.scene.tip import (
+    COLOURS,
+    UNITS,
+    Drawn,
+    Handle,
+    Name,
+    TipEllipsoids,
+    freedom_of,
+    has_ellipsoids,
+    round_bar,
+)
 from armdyn.workbench.server import set_theme
 
 _SOLIDS: tuple[Kind, ...] = ("base", "link", "joint", "closing")
@@ -39,110 +48,83 @@ def add(bench: Bench) -> None:
         _marks(bench, arm)
     with bench.gui.add_folder("Tip"):
         _handle(bench, arm)
-    if can_have(bench.robot) is None:
+    if has_ellipsoids(bench.robot):
         with bench.gui.add_folder("Ellipsoids at the tip"):
             _ellipsoids(bench, arm)
     with bench.gui.add_folder("View"):
         _view(bench, ground)
 
 
-def switch(bench: Bench, label: str, hint: str, on: bool, change: Callable[[bool], None], **more: Any) -> Any:
-    """A checkbox that calls `change`; errors are shown in the page."""
-    box = bench.gui.add_checkbox(label, on, hint=hint, **more)
-    box.on_update(lambda _: bench.guard(change, bool(box.value)))
-    return box
-
-
-def _arm(bench: Bench, arm: Arm) -> None:
+def _arm(bench: Bench, arm: DrawnArm) -> None:
     meshes = VisualMeshes(bench, arm)
     if meshes.any:
-        switch(bench, "Meshes", "What the URDF says its links look like", True, meshes.show)
+        bench.switch("Meshes", "What the URDF says its links look like", True, meshes.show)
     if meshes.any or meshes.notes:
-        note = Reading(bench, tag("div", "Reading meshes …", class_="ad-note"))
-        meshes.start(lambda: note.show(_notes(meshes.notes)))
+        reading = Reading(bench, note("Reading meshes …"))
+        meshes.start(lambda: reading.show(join([note(x, data_armdyn="meshes") for x in meshes.notes])))
     hint = "Links as rods, joints as cylinders and boxes; a mesh that is drawn takes their place"
-    switch(bench, "Solids", hint, True, lambda visible: arm.show(_SOLIDS, visible))
-    if "motor" in arm.pieces:
+    bench.switch("Solids", hint, True, lambda visible: arm.show(_SOLIDS, visible))
+    if any(solid.kind == "motor" for solid in arm.drawn.solids):
         with_motors = "Motors where they sit, in dark"
-        switch(bench, "Motors", with_motors, True, lambda visible: arm.show(("motor",), visible))
+        bench.switch("Motors", with_motors, True, lambda visible: arm.show(("motor",), visible))
 
 
-def _notes(notes: list[str]) -> Markup:
-    return join([tag("div", note, class_="ad-note", data_armdyn="meshes") for note in notes])
-
-
-def _marks(bench: Bench, arm: Arm) -> None:
-    size = arm.size
-    frames, names, numbers = Frames(bench, size), Names(bench, size), Numbers(bench, size)
-    masses = Masses(bench, size)
+def _marks(bench: Bench, arm: DrawnArm) -> None:
+    marks = [Marks(bench, arm.size, make) for make in (numbers, frames, names)]
+    masses = Masses(bench, arm.size)
 
     def renew() -> None:
-        for marks in (frames, names, numbers):
-            marks.renew(arm.size)
+        for one in marks:
+            one.renew(arm.size)
         masses.resize(arm.size)
 
     arm.on_redrawn(renew)
-    off = False
-    switch(bench, "Joint numbers", "The numbers joints have in every table", off, numbers.show)
-    switch(
-        bench, "Frames", "Axes of every link, the base and the tip: x red, y green, z blue", off, frames.show
-    )
-    switch(bench, "Names", "Names of links at the origins of their frames", off, names.show)
-    switch(
-        bench,
-        "Centres of mass",
-        "Of every link, without motors; the volume of a ball is in proportion to the mass",
-        off,
-        lambda visible: masses.show("balls", visible),
-    )
-    switch(
-        bench,
-        "Inertia ellipsoids",
-        "The homogeneous solid ellipsoid with the link's mass and its principal moments about the centre of "
-        "mass; none where no body can have these moments",
-        off,
-        lambda visible: masses.show("shells", visible),
-    )
-    note = Reading(bench)
+    balls, shells = partial(masses.show, "balls"), partial(masses.show, "shells")
+    of_frames = "Axes of every link, the base and the tip: x red, y green, z blue"
+    of_balls = "Of every link, without motors; the volume of a ball is in proportion to the mass"
+    of_shells = "The homogeneous solid ellipsoid with the link's mass and its principal moments about the "
+    of_shells += "centre of mass; none where no body can have these moments"
+    bench.switch("Joint numbers", "The numbers joints have in every table", False, marks[0].show)
+    bench.switch("Frames", of_frames, False, marks[1].show)
+    bench.switch("Names", "Names of links at the origins of their frames", False, marks[2].show)
+    bench.switch("Centres of mass", of_balls, False, balls)
+    bench.switch("Inertia ellipsoids", of_shells, False, shells)
+    reading = Reading(bench)
 
     def say(_moment: Moment) -> None:
-        names = ", ".join(one_line(name) for name in masses.without)
-        text = f"No ellipsoid: no body has the moments of {names}"
-        note.show(tag("div", text, class_="ad-note", data_armdyn="no-ellipsoid") if names else Markup(""))
+        without = ", ".join(one_line(name) for name in masses.without)
+        text = f"No ellipsoid: no body has the moments of {without}"
+        reading.show(note(text, data_armdyn="no-ellipsoid") if without else Markup(""))
 
     bench.on_picture(say)
 
 
-def _handle(bench: Bench, arm: Arm) -> None:
-    handle = Handle(bench, arm.size)
-    arm.on_redrawn(lambda: handle.resize(arm.size))
-    if not handle.can_move:
-        Reading(bench, tag("div", "The joints do not move the tip.", class_="ad-note"))
+def _handle(bench: Bench, arm: DrawnArm) -> None:
+    freedom = freedom_of(bench.robot)
+    if not freedom.position_rank:
+        Reading(bench, note("The joints do not move the tip."))
         return
+    handle = Handle(bench, arm.size, freedom)
+    arm.on_redrawn(lambda: handle.resize(arm.size))
     hint = "Drag the arrows, the squares or the middle at the tip: the arm follows, within its limits"
-    switch(bench, "Drag the tip", hint, True, handle.show)
-    if handle.can_turn:
+    bench.switch("Drag the tip", hint, True, handle.show)
+    if freedom.keeps_orientation and freedom.orientation_rank > 0:
         hint = "The tip keeps its orientation, and rings at the handle turn it"
-        switch(bench, "Turn too", hint, False, handle.turn_too)
+        bench.switch("Turn too", hint, False, handle.turn_too)
 
 
-def _ellipsoids(bench: Bench, arm: Arm) -> None:
+def _ellipsoids(bench: Bench, arm: DrawnArm) -> None:
     ellipsoids = TipEllipsoids(bench, arm.size)
     arm.on_redrawn(lambda: ellipsoids.resize(arm.size))
-    for name in get_args(Name):
-        switch(
-            bench,
-            name.capitalize(),
-            _HINTS[name].format(unit=ellipsoids.unit),
-            False,
-            partial(ellipsoids.show, name),
-        )
+    for name in COLOURS:
+        hint = _HINTS[name].format(unit=ellipsoids.unit)
+        bench.switch(name.capitalize(), hint, False, partial(ellipsoids.show, name))
     reading = Reading(bench)
 
     def show(_moment: Moment) -> None:
         reasons = [f"No {name} ellipsoid: {one_line(why)}" for name, why in ellipsoids.refused.items()]
-        notes = [tag("div", reason, class_="ad-note") for reason in reasons]
-        reading.show(join([axes_table(ellipsoids.drawn, ellipsoids.unit), *notes]))
+        table = axes_table(ellipsoids.drawn, ellipsoids.unit)
+        reading.show(join([table, *(note(reason) for reason in reasons)]))
 
     bench.on_picture(show)
 
@@ -152,7 +134,7 @@ def axes_table(drawn: dict[Name, Drawn], unit: str) -> Markup:
     if not drawn:
         return Markup("")
     rows = [_axes_row(name, one) for name, one in drawn.items()]
-    strong = [] if set(drawn) == {"velocity"} else [tag("div", f"For {unit}.", class_="ad-note")]
+    strong = [] if set(drawn) == {"velocity"} else [note(f"For {unit}.")]
     return tag("div", *rows, *strong, data_armdyn="ellipsoids")
 
 
@@ -192,15 +174,10 @@ def _view(bench: Bench, ground: Ground) -> None:
         set_theme(bench.gui, on)
         ground.darken(on)
 
-    switch(bench, "Ground", "A grid below the base", True, visible)
-    switch(
-        bench,
-        "Shadows",
-        "Shadows of the arm; they cost more than all the rest of the picture",
-        False,
-        lambda on: bench.scene.configure_default_lights(cast_shadow=on),
-    )
-    switch(bench, "Dark", "Light text on a dark page, in all pages", False, dark)
+    bench.switch("Ground", "A grid below the base", True, visible)
+    hint = "Shadows of the arm; they cost more than all the rest of the picture"
+    bench.switch("Shadows", hint, False, lambda on: bench.scene.configure_default_lights(cast_shadow=on))
+    bench.switch("Dark", "Light text on a dark page, in all pages", False, dark)
     buttons = bench.gui.add_button_group(
         "Camera", tuple(ground.sides), hint="From where this page looks at the arm"
     )

@@ -6,7 +6,6 @@ import threading
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,20 +17,8 @@ from armdyn.robot import Robot
 from armdyn.simulation import ComputedTorque, GravityCompensation, PDGravity, SimulationWarning, simulate
 from armdyn.simulation.run import Run
 from armdyn.workbench.bench import Bench, listed
-from armdyn.workbench.charts import (
-    BLUE,
-    GREY,
-    TALL,
-    Chart,
-    Line,
-    Panel,
-    State,
-    joint_panels,
-    joint_title,
-    state_bounds,
-    torque_bounds,
-)
-from armdyn.workbench.fields import Reading
+from armdyn.workbench.charts import BLUE, GREY, TALL, Chart, Line, Panel, Plotted, joint_panels, joint_title
+from armdyn.workbench.fields import Reading, note
 from armdyn.workbench.moment import ViewError
 from armdyn.workbench.player import Clip, of_samples
 
@@ -41,7 +28,14 @@ OFF = "off"
 GRAVITY = "hold against gravity"
 PD_HOLD, PD_FOLLOW = "PD: hold the posture", "PD: follow the motion"
 CT_HOLD, CT_FOLLOW = "computed torque: hold the posture", "computed torque: follow the motion"
-DRIVES = (OFF, GRAVITY, PD_HOLD, PD_FOLLOW, CT_HOLD, CT_FOLLOW)
+DRIVES: dict[str, Any] = {  # with the controller that does it
+    OFF: None,
+    GRAVITY: GravityCompensation,
+    PD_HOLD: PDGravity,
+    PD_FOLLOW: PDGravity,
+    CT_HOLD: ComputedTorque,
+    CT_FOLLOW: ComputedTorque,
+}
 FOLLOWING = (PD_FOLLOW, CT_FOLLOW)
 NO_PUSH, AT_TIP, AT_JOINT = "none", "force at the tip", "torque at a joint"
 PUSHES = (NO_PUSH, AT_TIP, AT_JOINT)
@@ -66,10 +60,13 @@ class Push:
         found[self.joint] = self.torque
         return found
 
+    def acts(self, t: float) -> bool:
+        return self.start <= t < self.start + self.length
+
     def function(self, n: int) -> Callable[..., np.ndarray]:
         """Of (t, q, qd)."""
-        values, nothing = self.values(n), np.zeros_like(self.values(n))
-        return lambda t, q=None, qd=None: values if self.start <= t < self.start + self.length else nothing
+        values = self.values(n)
+        return lambda t, q=None, qd=None: values if self.acts(t) else np.zeros_like(values)
 
     def lines(self, n: int) -> list[str]:
         values = f"np.array({listed(self.values(n))})"
@@ -100,52 +97,37 @@ class SimulationTrial:
     def follows(self) -> bool:
         return self.drive in FOLLOWING
 
-    @cached_property
-    def _gains(self) -> dict[str, Any]:
-        if self.drive in (CT_HOLD, CT_FOLLOW):
-            return {"stiffness": self.stiffness, "damping": self.damping}
-        inertia = np.diag(np.asarray(self.model.inertia(self.q0)))
-        return {"stiffness": self.stiffness * inertia, "damping": self.damping * inertia}
+    def _options(self) -> dict[str, Any]:
+        """What the controller takes beside its model and, unless it only compensates gravity, its target."""
+        options: dict[str, Any] = {"saturated": True} if self.saturated else {}
+        if self.drive == GRAVITY:
+            return options
+        kind = DRIVES[self.drive]
+        unit = np.diag(np.asarray(self.model.inertia(self.q0))) if kind is PDGravity else 1.0
+        return {"stiffness": self.stiffness * unit, "damping": self.damping * unit, **options}
 
     def controller(self) -> Any:
         """What the motors do; None: nothing."""
-        target = self.motion if self.follows else self.q0
         if self.drive == OFF:
             return None
-        if self.drive == GRAVITY:
-            return GravityCompensation(self.model, saturated=self.saturated)
-        kind = ComputedTorque if self.drive in (CT_HOLD, CT_FOLLOW) else PDGravity
-        return kind(self.model, target, saturated=self.saturated, **self._gains)
+        target = [] if self.drive == GRAVITY else [self.motion if self.follows else self.q0]
+        return DRIVES[self.drive](self.model, *target, **self._options())
 
     def run(self, progress: Callable[[float], None] | None = None) -> Run:
         """Simulate; what it warns of is in the run."""
-        self._check()
-        torque, n = self.controller(), self.robot.n
-        given: dict[str, Any] = {"wrench": self.push.function(n)} if self.push.kind == AT_TIP else {}
-        if self.push.kind == AT_JOINT:
-            torque = self.push.function(n)
+        if self.push.kind == AT_JOINT and self.drive != OFF:
+            raise ViewError(f"a {AT_JOINT} goes with motors that are off; a {AT_TIP} goes with all")
+        push = self.push.function(self.robot.n)
+        torque = push if self.push.kind == AT_JOINT else self.controller()
+        given: dict[str, Any] = {"wrench": push} if self.push.kind == AT_TIP else {}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SimulationWarning)
-            return simulate(
-                self.robot,
-                self.q0,
-                self.qd0,
-                self.duration,
-                torque,
-                step=self.step,
-                progress=False if progress is None else progress,
-                **given,
-            )
+            start, told = (self.q0, self.qd0, self.duration), progress or False
+            return simulate(self.robot, *start, torque, step=self.step, progress=told, **given)
 
     @property
     def step(self) -> float:
         return max(1e-3, self.duration / _MOST)
-
-    def _check(self) -> None:
-        if self.push.kind == AT_JOINT and self.drive != OFF:
-            raise ViewError(f"a {AT_JOINT} goes with motors that are off; a {AT_TIP} goes with all")
-        if self.follows and self.motion is None:
-            raise ViewError("there is no motion to follow: load or make one")
 
     def wrench(self) -> Callable[[float], np.ndarray | None] | None:
         """What the tip exerts on its surroundings over time, for the state that is shown."""
@@ -153,7 +135,7 @@ class SimulationTrial:
         if push.kind != AT_TIP:
             return None
         values = push.values(self.robot.n)
-        return lambda t: values if push.start <= t < push.start + push.length else None
+        return lambda t: values if push.acts(t) else None
 
     # ---- in Python -----------------------------------------------------------------------------------------
 
@@ -165,7 +147,7 @@ class SimulationTrial:
             lines += self.push.lines(self.robot.n)
             call.append("wrench=push" if self.push.kind == AT_TIP else "torque=push")
         if self.drive != OFF:
-            name = type(self.controller()).__name__
+            name = DRIVES[self.drive].__name__
             names.append(name)
             model = "robot"
             if self.model is not self.robot:
@@ -178,15 +160,9 @@ class SimulationTrial:
         return [*lines, f"run = simulate(robot, {', '.join(call)})"], names
 
     def _arguments(self) -> list[str]:
-        saturated = ["saturated=True"] if self.saturated else []
-        if self.drive == GRAVITY:
-            return saturated
-        target = "motion" if self.follows else listed(self.q0)
-        gains = (
-            f"{name}={x!r}" if isinstance(x, float) else f"{name}={listed(x)}"
-            for name, x in self._gains.items()
-        )
-        return [target, *gains, *saturated]
+        target = [] if self.drive == GRAVITY else ["motion" if self.follows else listed(self.q0)]
+        options = self._options().items()
+        return target + [f"{key}={listed(x) if isinstance(x, np.ndarray) else x}" for key, x in options]
 
 
 _EDITED, _LOADED = "the robot as it is edited", "the robot as it was loaded"
@@ -196,21 +172,10 @@ _COMPILING = "Simulating … A robot and its controller are compiled when they r
 def add(bench: Bench) -> None:
     gui: Any = bench.gui
     fields = _fields(bench)
-    start = gui.add_button("Simulate", icon="player-play", hint="from the posture and velocities shown")
-    stop = gui.add_button("Stop", icon="player-stop", visible=False, hint="Give up the simulation")
     stopped = threading.Event()
-    stop.on_click(lambda _event: stopped.set())
-    bar = gui.add_progress_bar(0.0, visible=False, animated=True)
-    reading = Reading(bench)
-    told = Markup("")  # of the last run that was completed
 
-    def pressed_start(_event: Any) -> None:
-        bench.guard(simulate)
-
-    start.on_click(pressed_start)
-
-    def simulate() -> None:
-        trial, made = _trial(bench, fields), bench.script.lines("robot")
+    def start() -> None:
+        trial, made = _trial(bench, fields), bench.script.robot
         bench.player.pause()
 
         def progress(part: float) -> None:
@@ -220,31 +185,33 @@ def add(bench: Bench) -> None:
                 bar.value = float(100 * min(max(part, 0.0), 1.0))
 
         def work() -> Run:
-            reading.show(tag("div", _COMPILING, class_="ad-note"))
             stopped.clear()
             bar.value, bar.visible, stop.visible = 0.0, True, True
             try:
-                return trial.run(progress)
-            except BaseException:
-                reading.show(told)
-                raise
+                with reading.meanwhile(note(_COMPILING)):
+                    return trial.run(progress)
             finally:
                 bar.visible = stop.visible = False
 
         def done(run: Run) -> None:
-            nonlocal told
-            bench.run, told = run, summary(run)
+            bench.run = run
             if trial.follows:
                 bench.motions.said()
             lines, names = trial.lines(bench.loads)
-            bench.script.say("simulation")  # so that it comes last
             bench.script.say("simulation", *lines, imports=names, robot=made)
-            reading.show(told)
+            reading.show(summary(run))
             target = trial.motion if trial.follows else None
             bench.player.show(run_clip(run, target, trial.wrench()))
             bench.player.play()
 
         bench.job("simulation", work, done)
+
+    hint = "from the posture and velocities shown"
+    bench.button("Simulate", start, icon="player-play", hint=hint)
+    hint = "Give up the simulation"
+    stop = bench.button("Stop", stopped.set, icon="player-stop", visible=False, hint=hint)
+    bar = gui.add_progress_bar(0.0, visible=False, animated=True)
+    reading = Reading(bench)
 
 
 def _fields(bench: Bench) -> dict[str, Any]:
@@ -255,7 +222,7 @@ def _fields(bench: Bench) -> dict[str, Any]:
         return bench.fields.add(gui.add_number(label, value, hint=hint, **more), unit).handle
 
     fields: dict[str, Any] = {
-        "drive": gui.add_dropdown("Motors", DRIVES),
+        "drive": gui.add_dropdown("Motors", tuple(DRIVES)),
         "duration": number("Duration", 2.0, "s", min=1e-3, max=600.0, step=0.5),
     }
     with gui.add_folder("Controller", visible=False) as controller:
@@ -263,25 +230,22 @@ def _fields(bench: Bench) -> dict[str, Any]:
         fields["stiffness"] = number("K_P", 100.0, "1/s²", times, min=0.0, step=10.0)
         fields["damping"] = number("K_D", 20.0, "1/s", times, min=0.0, step=1.0)
         fields["model"] = gui.add_dropdown("It knows", (_EDITED, _LOADED))
-        fields["begin"] = gui.add_checkbox(
-            "From its start", True, visible=False, hint="the arm begins where the motion does"
-        )
-        fields["saturated"] = gui.add_checkbox(
-            "Keeps to limits", False, hint="of torque, of joints and motors"
-        )
+        hint = "the arm begins where the motion does"
+        fields["begin"] = gui.add_checkbox("From its start", True, visible=False, hint=hint)
+        hint = "of torque, of joints and motors"
+        fields["saturated"] = gui.add_checkbox("Keeps to limits", False, hint=hint)
     with gui.add_folder("Push"):
         fields["push"] = gui.add_dropdown("Kind", PUSHES)
-        force = gui.add_vector3(
-            "Force", (0.0, 0.0, 0.0), step=1.0, visible=False, hint="on the tip [N], world axes x, y, z"
-        )
+        hint = "on the tip [N], world axes x, y, z"
+        force = gui.add_vector3("Force", (0.0, 0.0, 0.0), step=1.0, visible=False, hint=hint)
         fields["force"] = bench.fields.add(force, "N").handle
-        titles = tuple(str(one_line(joint_title(bench.given, j))) for j in range(bench.given.n))
+        titles = tuple(joint_title(bench.given, j) for j in range(bench.given.n))
         fields["joint"] = gui.add_dropdown("Joint", titles, visible=False)
         fields["torque"] = number("Torque", 10.0, "N m or N", step=1.0, visible=False)
         fields["from"] = number("From", 0.2, "s", min=0.0, step=0.1, visible=False)
         fields["for"] = number("For", 0.1, "s", min=1e-3, step=0.05, visible=False)
 
-    def show(_event: Any = None) -> None:
+    def chosen(_event: Any) -> None:
         controller.visible = fields["drive"].value != OFF
         fields["begin"].visible = fields["drive"].value in FOLLOWING
         kind = fields["push"].value
@@ -289,44 +253,38 @@ def _fields(bench: Bench) -> dict[str, Any]:
         fields["joint"].visible = fields["torque"].visible = kind == AT_JOINT
         fields["from"].visible = fields["for"].visible = kind != NO_PUSH
 
-    for name in ("drive", "push"):
-        fields[name].on_update(show)
-
     def lengthen(_event: Any) -> None:
-        if fields["drive"].value in FOLLOWING and bench.motion is not None:
+        if fields["drive"].value in FOLLOWING:
             fields["duration"].value = float(bench.motion.duration)
 
+    for name in ("drive", "push"):
+        fields[name].on_update(chosen)
     fields["drive"].on_update(lengthen)
     return fields
 
 
 def _trial(bench: Bench, fields: dict[str, Any]) -> SimulationTrial:
-    moment, motion = bench.moment, bench.motion or bench.motions.before
-    robot = bench.robot
-    force = tuple(float(x) for x in fields["force"].value)
+    value = {name: field.value for name, field in fields.items()}
     push = Push(
-        fields["push"].value,
-        (force[0], force[1], force[2]),
-        fields["joint"].options.index(fields["joint"].value),
-        float(fields["torque"].value),
-        float(fields["from"].value),
-        float(fields["for"].value),
+        value["push"],
+        value["force"],
+        fields["joint"].options.index(value["joint"]),
+        *(float(value[name]) for name in ("torque", "from", "for")),
     )
-    q0, qd0 = moment.q.copy(), moment.qd.copy()
-    if fields["drive"].value in FOLLOWING and fields["begin"].value:
-        q0, qd0, _ = motion(0.0)
+    begins = value["drive"] in FOLLOWING and value["begin"]
+    q0, qd0, _ = bench.motion(0.0) if begins else (bench.moment.q, bench.moment.qd, None)
     return SimulationTrial(
-        robot,
-        bench.given if fields["model"].value == _LOADED else robot,
+        bench.robot,
+        bench.given if value["model"] == _LOADED else bench.robot,
         q0,
         qd0,
-        float(fields["duration"].value),
-        fields["drive"].value,
+        float(value["duration"]),
+        value["drive"],
         push,
-        float(fields["stiffness"].value),
-        float(fields["damping"].value),
-        bool(fields["saturated"].value),
-        motion,
+        float(value["stiffness"]),
+        float(value["damping"]),
+        bool(value["saturated"]),
+        bench.motion,
     )
 
 
@@ -343,7 +301,7 @@ def summary(run: Run) -> Markup:
     found += [f"{passed.text}." for passed in run.limits_passed if passed.text not in run.message]
     found += [f"{passed.text}." for passed in run.speeds_passed]
     found += run.notes
-    lines = [tag("div", one_line(text), class_="ad-note") for text in found]
+    lines = [note(one_line(text)) for text in found]
     if not run.completed:
         lines.insert(0, tag("div", f"Not completed: {one_line(run.message)}", class_="ad-note ad-over"))
     shown = {"data_duration": repr(float(run.t[-1])), "data_drift": repr(drift)}
@@ -397,20 +355,12 @@ def energy(run: Run) -> Chart:
 
 
 def _run_torques(run: Run) -> Chart:
-    bounds = torque_bounds(run.robot)
-    panels = joint_panels(
-        run.robot, "torque", lambda j: [Line(run.t, run.tau[:, j], "applied")], (-bounds, bounds)
-    )
-    return Chart(tuple(panels), float(run.t[-1]))
+    return Chart(joint_panels(run.robot, "torque", [Line(run.t, run.tau, "applied")]), float(run.t[-1]))
 
 
-def _run_states(run: Run, target: Trajectory | None, quantity: State) -> Chart:
+def _run_states(run: Run, target: Trajectory | None, quantity: Plotted) -> Chart:
     kind = 0 if quantity == "position" else 1
-    found, wanted = (run.q, run.qd)[kind], None if target is None else target(run.t)[kind]
-
-    def lines(j: int) -> list[Line]:
-        own = [Line(run.t, found[:, j], "simulated")]
-        return own if wanted is None else [*own, Line(run.t, wanted[:, j], "wanted", GREY, True)]
-
-    panels = joint_panels(run.robot, quantity, lines, state_bounds(run.robot, quantity))
-    return Chart(tuple(panels), float(run.t[-1]))
+    curves = [Line(run.t, (run.q, run.qd)[kind], "simulated")]
+    if target is not None:
+        curves.append(Line(run.t, target(run.t)[kind], "wanted", GREY, True))
+    return Chart(joint_panels(run.robot, quantity, curves), float(run.t[-1]))

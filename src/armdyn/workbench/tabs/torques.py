@@ -16,50 +16,16 @@ from armdyn.model import ModelError
 from armdyn.model.lowering import driven_positions
 from armdyn.names import one_line
 from armdyn.report.page import Markup, join, tag
-from armdyn.robot import Robot
 from armdyn.robot.drives import Drives
 from armdyn.robot.joints import UNITS, torque_unit
 from armdyn.workbench.bench import Bench
 from armdyn.workbench.charts import COLOURS
-from armdyn.workbench.fields import Reading, four_digits
+from armdyn.workbench.fields import Reading, four_digits, note
 from armdyn.workbench.moment import Moment
 
-# ------------------------------------------------------------------------------------------------------------
-# What drives a robot, for the torques at its shafts.
-
-
-def why_not(robot: Robot) -> str:
-    """Why torques at the shafts of motors mean nothing; empty where they do."""
-    if not any(robot.drives.geared):
-        return (
-            "The description of this robot has no motors: the torques at the joints are all there is to say."
-        )
-    try:
-        _ = robot.drives.to_motors
-    except ModelError as error:
-        return one_line(str(error))
-    return ""
-
-
-def redundant_drives(moment: Moment) -> list[tuple[str, float, float, str]]:
-    """Name, torque, limit and unit of all driven joints of a closed chain that has more of them than n."""
-    model = moment.robot.model
-    links = [model.positions[i] for i in driven_positions(model)] if model.loops else []
-    if len(links) <= model.n:
-        return []
-    tau = np.asarray(moment.subject.runs.actuator_torques(moment.q, moment.tau))
-    found = []
-    for link, torque in zip(links, tau.tolist(), strict=True):
-        most = np.inf if link.limits.torque is None else model.number(link.limits.torque)
-        found.append((f"drive {one_line(link.joint_label)}", torque, most, UNITS[link.joint].torque))
-    return found
-
-
-# ------------------------------------------------------------------------------------------------------------
 # Torques as bars: one row for each joint or motor, split by cause, against its limit.
 
-
-# Colours that can be told apart without red and green (Okabe and Ito), by cause.
+_NO_MOTORS = "The description of this robot has no motors: the torques at the joints are all there is to say."
 _COUPLING = (
     "Rotor coupling: what spinning rotors add because the links that carry them turn. A model that has k²Iₘ "
     "on the diagonal alone leaves it out."
@@ -72,8 +38,8 @@ _MARGIN = 1.04  # beyond the end of a scale, so that marks at it are seen
 _ROUNDING = 1e-12  # of the largest torques, or of those for an acceleration of 1: what is less is zero
 
 
-@dataclass(frozen=True)
-class Row:
+@dataclass(frozen=True, eq=False)
+class BarRow:
     """A line of bars."""
 
     name: str
@@ -102,22 +68,19 @@ class Row:
         return 0 < self.limit < np.inf
 
 
-def scales(rows: Sequence[Row], to_limits: bool) -> list[float]:
+def scales(rows: Sequence[BarRow], to_limits: bool) -> list[float]:
     """What half the width of each row stands for [its unit].
 
     To limits, it is the limit, or the same multiple of it in all rows where one goes beyond. To values, and
     in rows without a limit, it is one number for all rows of a unit. Scales are round, so they seldom change.
     """
-    own = [to_limits and row.is_limited for row in rows]
-    part = _rounded_up(max([1.0, *(row.reach / row.limit for row, x in zip(rows, own, strict=True) if x)]))
+    limited = [row for row in rows if to_limits and row.is_limited]
+    part = _rounded_up(max([1.0, *(row.reach / row.limit for row in limited)]))
     reach: dict[str, float] = {}
-    for row, limited in zip(rows, own, strict=True):
-        if not limited:
+    for row in rows:
+        if row not in limited:
             reach[row.unit] = max(reach.get(row.unit, 1e-6), row.reach)
-    return [
-        part * row.limit if limited else _rounded_up(reach[row.unit])
-        for row, limited in zip(rows, own, strict=True)
-    ]
+    return [part * row.limit if row in limited else _rounded_up(reach[row.unit]) for row in rows]
 
 
 def _rounded_up(x: float) -> float:
@@ -148,14 +111,14 @@ def add(bench: Bench) -> None:
 # ---- rows --------------------------------------------------------------------------------------------------
 
 
-def joint_rows(bench: Bench, moment: Moment) -> tuple[list[Row], list[str]]:
+def joint_rows(bench: Bench, moment: Moment) -> tuple[list[BarRow], list[str]]:
     """A row for each coordinate, then, where more joints are driven than there are coordinates, for these."""
     robot, parts, least = moment.robot, _parts(moment), _least(moment)
     rows = []
     for joint, link in enumerate(robot.model.coordinates):
         tau = float(moment.tau[joint])
         rows.append(
-            Row(
+            BarRow(
                 f"{joint + 1} {one_line(link.joint_label)}",
                 _rounded(parts[:, joint], least),
                 0.0 if abs(tau) <= least else tau,
@@ -165,14 +128,25 @@ def joint_rows(bench: Bench, moment: Moment) -> tuple[list[Row], list[str]]:
             )
         )
     remarks = _on_elastic_links(moment, least)
-    extra = redundant_drives(moment)
+    extra = _redundant_drives(moment, least)
     if extra:
         remarks.append("More joints are driven than move by themselves: below, the least torques that do it.")
-    rows += [
-        Row(name, np.zeros(len(COLOURS)), 0.0 if abs(tau) <= least else tau, limit, unit)
-        for name, tau, limit, unit in extra
-    ]
-    return rows, remarks
+    return rows + extra, remarks
+
+
+def _redundant_drives(moment: Moment, least: float) -> list[BarRow]:
+    """All driven joints of a closed chain that has more of them than coordinates."""
+    model = moment.robot.model
+    links = [model.positions[i] for i in driven_positions(model)] if model.loops else []
+    if len(links) <= model.n:
+        return []
+    rows, nothing = [], np.zeros(len(COLOURS))
+    torques = np.asarray(moment.subject.runs.actuator_torques(moment.q, moment.tau))
+    for link, tau in zip(links, torques.tolist(), strict=True):
+        most = np.inf if link.limits.torque is None else model.number(link.limits.torque)
+        name, total = f"drive {one_line(link.joint_label)}", 0.0 if abs(tau) <= least else tau
+        rows.append(BarRow(name, nothing, total, most, UNITS[link.joint].torque))
+    return rows
 
 
 def _on_elastic_links(moment: Moment, least: float) -> list[str]:
@@ -195,18 +169,21 @@ def _on_elastic_links(moment: Moment, least: float) -> list[str]:
     return remarks
 
 
-def motor_rows(moment: Moment) -> tuple[list[Row], list[str]]:
+def motor_rows(moment: Moment) -> tuple[list[BarRow], list[str]]:
     """A row for each motor; none, and why, where torques at shafts mean nothing."""
     drives = moment.robot.drives
-    if reason := why_not(moment.robot):
-        return [], [reason]
-    P = drives.to_motors
+    if not any(drives.geared):
+        return [], [_NO_MOTORS]
+    try:
+        P = drives.to_motors
+    except ModelError as error:
+        return [], [one_line(str(error))]
     parts = _parts(moment) @ P.T
     torque, speed = P @ moment.tau, drives.transmission @ moment.qd
     least = _least(moment) * float(np.abs(P).max())
     torque[np.abs(torque) <= least] = 0.0
     rows = [
-        Row(
+        BarRow(
             f"{i + 1} {one_line(name)}",
             _rounded(parts[:, i], least),
             float(torque[i]),
@@ -263,21 +240,21 @@ def _rounded(parts: np.ndarray, least: float) -> np.ndarray:
 # ---- as HTML -----------------------------------------------------------------------------------------------
 
 
-def bars(moment: Moment, rows: Sequence[Row], to_limits: bool, remarks: Iterable[str]) -> Markup:
+def bars(moment: Moment, rows: Sequence[BarRow], to_limits: bool, remarks: Iterable[str]) -> Markup:
     """The rows, the key to their colours and marks, energies."""
     used = [name for k, name in enumerate(COLOURS) if any(row.parts[k] for row in rows)]
     spans = scales(rows, to_limits)
     lines = [_row(row, _MARGIN * span) for row, span in zip(rows, spans, strict=True)]
     found = [tag("div", *lines, class_="ad-bars", data_armdyn="torques")]
     unknown = [] if all(row.is_known for row in rows) else [_TOO_LARGE]
-    found += [tag("div", remark, class_="ad-note") for remark in (*remarks, *unknown)]
+    found += [note(remark) for remark in (*remarks, *unknown)]
     found += [_key(used, rows, spans, to_limits), _sums(moment)]
     if "rotor coupling" in used:
         found.append(tag("div", _COUPLING, class_="ad-note ad-soft"))
     return join(found)
 
 
-def _row(row: Row, span: float) -> Markup:
+def _row(row: BarRow, span: float) -> Markup:
     marks = [tag("u", style="left:50%"), *(_stacked(row.parts, span, row.unit) if row.is_known else ())]
     beyond = row.is_known and abs(row.total) > row.limit
     if row.limit <= span:
@@ -301,7 +278,7 @@ def _row(row: Row, span: float) -> Markup:
     return tag("div", *cells, class_=f"ad-row{over}", **dict(row.data))
 
 
-def _value(row: Row) -> Markup:
+def _value(row: BarRow) -> Markup:
     """The sum, and which part of the limit it is."""
     number = tag("span", f"{four_digits(row.total)} {row.unit}")
     if not (row.is_limited and row.is_known):
@@ -309,7 +286,7 @@ def _value(row: Row) -> Markup:
     return join([number, tag("small", f"{100 * abs(row.total) / row.limit:.0f} %")])
 
 
-def _excess(row: Row) -> str:
+def _excess(row: BarRow) -> str:
     return f"{100 * (abs(row.total) / row.limit - 1):.3g} %" if row.limit else f"{abs(row.total):.3g}"
 
 
@@ -332,20 +309,17 @@ def _place(x: float, span: float) -> str:
     return f"{50 + 50 * min(max(x / span, -1.0), 1.0):.3f}%"
 
 
-def _key(names: Iterable[str], rows: Sequence[Row], spans: Sequence[float], to_limits: bool) -> Markup:
+def _key(names: Iterable[str], rows: Sequence[BarRow], spans: Sequence[float], to_limits: bool) -> Markup:
     """What colours and marks mean, and how far the scale goes."""
     found = [tag("span", tag("i", style=f"background:{COLOURS[name]}"), name) for name in names]
     if rows:
         found.append(tag("span", tag("b"), "sum"))
     if any(row.limit <= _MARGIN * span for row, span in zip(rows, spans, strict=True)):
         found.append(tag("span", tag("s"), "limit"))
-    limited = [to_limits and row.is_limited for row in rows]
-    ends = {
-        f"±{100 * x / row.limit:.4g} % of the limit"
-        for row, x, y in zip(rows, spans, limited, strict=True)
-        if y
-    }
-    ends |= {f"±{x:.4g} {row.unit}" for row, x, y in zip(rows, spans, limited, strict=True) if not y}
+    ends = set()
+    for row, span in zip(rows, spans, strict=True):
+        limited = to_limits and row.is_limited
+        ends.add(f"±{100 * span / row.limit:.4g} % of the limit" if limited else f"±{span:.4g} {row.unit}")
     found += [tag("span", f"scale: {' and '.join(sorted(ends))}", class_="ad-soft")] if ends else []
     return tag("div", *found, class_="ad-key")
 
