@@ -1,14 +1,15 @@
 """Parameters from data: logs, excitation, estimates and what they are worth.
 
 From a log to its fit: `log` (`Log`, `LogFile`, `Record`; `channels` says which columns are what),
-`looking_over` (a log at the joints), `samples` (all records of a fit), `signals` (filters, derivatives,
-states), `template` and `columns` (the regressor), `regression` (triangular factors, least squares),
+`looking_over` (a log at the joints), `log_set` (all records of a fit), `signals` (filters, derivatives,
+states), `template` (the robot whose parameters are sought), `regression` (columns, triangular factors, least
+squares),
 `selection` (filter, friction, damping), `methods` (estimates), `consistency` and `pseudo_inertia` (bodies
 that can exist), `validation`, `fit`, `identify`. `delay` and `payload` use the same parts; `excitation` plans
 motions.
 
-Order: errors, channels, pseudo_inertia, consistency, template, excitation/, columns, log, signals,
-regression, delay, looking_over, samples, selection, methods, payload, validation, fit, identify.
+Order: errors, channels, pseudo_inertia, consistency, template, excitation/, log, signals,
+regression, delay, looking_over, log_set, selection, methods, payload, validation, fit, identify.
 """
 
 from armdyn.identification.consistency import Consistent, consistent

@@ -15,8 +15,8 @@ from scipy.stats import norm
 from armdyn.display import Shown
 from armdyn.identification.errors import IdentificationError, NothingUsableError, check
 from armdyn.identification.log import Log, LogFile, Record
+from armdyn.identification.log_set import LogSet, left_out
 from armdyn.identification.regression import RANK, Factors
-from armdyn.identification.samples import Samples, left_out
 from armdyn.identification.selection import NEAR, Chosen, Friction, Trial
 from armdyn.identification.validation import (
     Comparison,
@@ -41,7 +41,7 @@ _BODY = {"m": "kg"} | dict.fromkeys(("mx", "my", "mz"), "kg m")
 
 
 @dataclass(frozen=True)
-class Row:
+class EstimateRow:
     """A base parameter: what it is, and what was found for it."""
 
     name: str  # its leading parameter
@@ -68,11 +68,11 @@ class Row:
         return "" if self.essential else "poorly"
 
 
-def rows(fit: Fit) -> tuple[Row, ...]:
+def rows(fit: Fit) -> tuple[EstimateRow, ...]:
     errors, intervals, nominal = fit.standard_errors, fit.intervals, fit.values_of(fit.described)
     leading = [fit.base.grouping.layout[p] for p in fit.base.grouping.leading]
     return tuple(
-        Row(
+        EstimateRow(
             name=parameter.name,
             combination=fit.base.combinations[k],
             joint=parameter.joint + 1,
@@ -563,7 +563,7 @@ class Fit(Shown):
 
         In a block of which nothing can be used, torques are NaN.
         """
-        samples = Samples.of(self.described, [file])
+        samples = LogSet.of(self.described, [file])
         for log in samples.parts(0, self.model.problem.cutoff):
             core = slice(0, len(log)) if log.core is None else log.core
             first = 0 if isinstance(file, Log) else log.first
@@ -586,7 +586,7 @@ class Fit(Shown):
         before and after.
         """
         wrong = size = 0.0
-        for found in comparisons(self.model.problem, self.x, Samples.of(self.described, logs, samples)):
+        for found in comparisons(self.model.problem, self.x, LogSet.of(self.described, logs, samples)):
             wrong += float(np.square(found.residual[found.use]).sum())
             size += float(np.square(found.record.tau[found.use]).sum())
         return float(np.sqrt(wrong / size)) if size else float("nan")
@@ -603,7 +603,7 @@ class Fit(Shown):
 
         Warns (`IdentificationWarning`) where the logs were in the training data or hardly move.
         """
-        tried = Samples.of(self.described, logs, samples)
+        tried = LogSet.of(self.described, logs, samples)
         return validate(self.model.problem, self.x, tried, self.training)
 
     def cross_validate(self, logs: Any, samples: Any = None, folds: int = 5) -> CrossValidation:
@@ -613,16 +613,16 @@ class Fit(Shown):
         squares.
         """
         folds = check.whole_number("folds", folds, 2)
-        train = Samples.of(self.described, logs, samples)
+        train = LogSet.of(self.described, logs, samples)
         return cross_validate(self.model.problem, train, self.scale, self.model.damping, self.free, folds)
 
     def compare(self, logs: Any, samples: Any = None) -> list[Comparison]:
         """Measured and predicted torques of logs, with the filtered motion, in memory: for figures."""
-        return list(comparisons(self.model.problem, self.x, Samples.of(self.described, logs, samples)))
+        return list(comparisons(self.model.problem, self.x, LogSet.of(self.described, logs, samples)))
 
     # ---- to read and to keep ---------------------------------------------------------------------------
 
-    def table(self) -> tuple[Row, ...]:
+    def table(self) -> tuple[EstimateRow, ...]:
         """A row for each base parameter: combination, estimate, standard error, interval, nominal value."""
         return rows(self)
 

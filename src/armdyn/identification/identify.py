@@ -19,6 +19,7 @@ from armdyn.identification.delay import delay_note
 from armdyn.identification.errors import IdentificationError, NothingUsableError, check, on_one_thread
 from armdyn.identification.fit import Fit
 from armdyn.identification.log import Log, LogFile, Record
+from armdyn.identification.log_set import LogSet, left_out, record_of
 from armdyn.identification.methods import (
     METHODS,
     WIDER,
@@ -31,7 +32,6 @@ from armdyn.identification.methods import (
     repetition,
 )
 from armdyn.identification.regression import RANK, Factors, Problem, merge
-from armdyn.identification.samples import Samples, left_out, record_of
 from armdyn.identification.selection import (
     DAMPED,
     DAMPINGS,
@@ -196,7 +196,7 @@ def identify(
     is shown; by default on a terminal.
     """
     robot = check.robot(robot)
-    train = Samples.of(robot, logs, samples)
+    train = LogSet.of(robot, logs, samples)
     other = _others(validate, train)
     request = checked(
         robot,
@@ -214,7 +214,7 @@ def identify(
         return _fitted(train, other, request, executor, update)
 
 
-def _fitted(train: Samples, other: Samples | None, request: Request, executor: Any, update: Update) -> Fit:
+def _fitted(train: LogSet, other: LogSet | None, request: Request, executor: Any, update: Update) -> Fit:
     """The model chosen, its parameters estimated, and what they are worth."""
     notes: list[str] = []
     robot = train.robot
@@ -257,7 +257,7 @@ def _fitted(train: Samples, other: Samples | None, request: Request, executor: A
     )
 
 
-def _check_motion(train: Samples, records: Sequence[Record]) -> None:
+def _check_motion(train: LogSet, records: Sequence[Record]) -> None:
     """Refuse logs in which the arm stands in one place: all are looked at where `records` show no motion."""
     if not records or moves(records) or moves(train.records()):
         return
@@ -287,7 +287,7 @@ def moves(records: Iterable[Record]) -> bool:
     return False
 
 
-def collect(samples: Samples, problem: Problem, executor: Any, update: Update, notes: list[str]) -> Factors:
+def collect(samples: LogSet, problem: Problem, executor: Any, update: Update, notes: list[str]) -> Factors:
     """Triangular factors of all logs: each part is added to those before it, whoever computed it."""
     total: Factors | None = None
     seen = [dict[str, None]() for _ in samples.logs]
@@ -305,7 +305,7 @@ def collect(samples: Samples, problem: Problem, executor: Any, update: Update, n
     return total
 
 
-def _tasks(samples: Samples, problem: Problem, executor: Any) -> Iterator[tuple[tuple[int, int], _Task]]:
+def _tasks(samples: LogSet, problem: Problem, executor: Any) -> Iterator[tuple[tuple[int, int], _Task]]:
     """For each part of the logs, whose and how long it is, and what to compute."""
     for k in range(len(samples.logs)):
         for log in samples.parts(k, problem.cutoff):
@@ -325,7 +325,7 @@ def _factors(
         record = look()
     except NothingUsableError as reason:
         return None, (left_out(log, reason),)
-    return problem.factors(record), record.notes
+    return problem.factors(problem.states(record)), record.notes
 
 
 def _told(name: str, notes: list[str]) -> list[str]:
@@ -381,15 +381,15 @@ def _load_note(robot: Robot) -> list[str]:
     return [f"load friction of {', '.join(loads)}: {text}"] if loads else []
 
 
-def _others(validate: Any, train: Samples) -> Samples | None:
+def _others(validate: Any, train: LogSet) -> LogSet | None:
     """The logs to validate with; None where none are given."""
     if validate is None:
         return None
     rest = isinstance(validate, str) and validate == "rest"
-    return train.rest() if rest else Samples.of(train.robot, validate)
+    return train.rest() if rest else LogSet.of(train.robot, validate)
 
 
-def _residuals(train: Samples, chosen: Chosen, x: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
+def _residuals(train: LogSet, chosen: Chosen, x: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Residuals of as many states as are enough to see how alike neighbours are, and their use."""
     residuals, use = [], []
     for record in long_records(train, chosen.problem.cutoff):

@@ -276,7 +276,7 @@ class Log:
 # ---- in a file ---------------------------------------------------------------------------------------------
 
 
-class Block(NamedTuple):
+class LogBlock(NamedTuple):
     """A part of a file: `log` has rows before and after the part's own, which are `log[core]`."""
 
     log: Log
@@ -351,13 +351,13 @@ class LogFile:
         except MemoryError:
             raise IdentificationError(f"{self.path}: there is not enough memory for it. {blocks}") from None
 
-    def blocks(self, samples: int = 100_000, overlap: int = 1000) -> Iterator[Block]:
+    def blocks(self, samples: int = 100_000, overlap: int = 1000) -> Iterator[LogBlock]:
         """Blocks of so many samples, each with `overlap` more on both sides where the file has them."""
         check.whole_number("samples", samples, 2)
         check.whole_number("overlap", overlap)
         return map(_block, self.parts(samples, overlap))
 
-    def block(self, start: int, stop: int, overlap: int = 0) -> Block:
+    def block(self, start: int, stop: int, overlap: int = 0) -> LogBlock:
         """Samples `start` to before `stop`, with `overlap` more on both sides where the file has them."""
         check.whole_number("overlap", overlap)
         check.whole_number("stop", stop, check.whole_number("start", start) + 1)
@@ -465,9 +465,9 @@ class LogFile:
             yield found | {"t": found["t"][:, 0]}
 
 
-def _block(log: Log) -> Block:
+def _block(log: Log) -> LogBlock:
     core = slice(0, len(log)) if log.core is None else log.core
-    return Block(log, core, log.first + core.start)
+    return LogBlock(log, core, log.first + core.start)
 
 
 def _origin(t: np.ndarray, notes: list[str]) -> Any:

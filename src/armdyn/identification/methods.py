@@ -14,6 +14,7 @@ from scipy.interpolate import CubicSpline
 
 from armdyn.identification.errors import IdentificationError
 from armdyn.identification.log import Log, LogFile, Record
+from armdyn.identification.log_set import LogSet
 from armdyn.identification.regression import (
     RANK,
     Factors,
@@ -24,13 +25,12 @@ from armdyn.identification.regression import (
     merged,
     solve,
 )
-from armdyn.identification.samples import Samples
 from armdyn.identification.selection import Chosen, weighted
 from armdyn.identification.signals import (
     Kinematics,
     Motion,
+    Segment,
     States,
-    Stretch,
     at_rest,
     derivative,
     low_pass,
@@ -129,7 +129,7 @@ class Robust:
 
 
 def reweighted(
-    samples: Samples,
+    samples: LogSet,
     problem: Problem,
     start: np.ndarray,
     floor: np.ndarray,
@@ -158,7 +158,7 @@ def reweighted(
     return Robust(solution, found.factors, scale, np.maximum(effective * freedom, floor), found.out, k + 2)
 
 
-def _one_pass(samples: Samples, problem: Problem, x: np.ndarray, scale: np.ndarray, rule: str) -> Pass:
+def _one_pass(samples: LogSet, problem: Problem, x: np.ndarray, scale: np.ndarray, rule: str) -> Pass:
     every = (reweighting(problem, x, scale, rule, record) for record in samples.records(problem.cutoff))
     found = [one for one in every if one is not None]
     if not found:
@@ -244,15 +244,15 @@ LEAST = 0.1  # of a direction's moment: if noise is more than the rest, instrume
 
 
 @dataclass(frozen=True)
-class Moments:
+class InstrumentMoments:
     """Moments of each joint's rows: ZᵀY (p, p), Zᵀτ (p,) and ZᵀZ (p, p)."""
 
     ZY: np.ndarray  # (n, p, p)
     Ztau: np.ndarray  # (n, p)
     ZZ: np.ndarray  # (n, p, p)
 
-    def __add__(self, other: Moments) -> Moments:
-        return Moments(self.ZY + other.ZY, self.Ztau + other.Ztau, self.ZZ + other.ZZ)
+    def __add__(self, other: InstrumentMoments) -> InstrumentMoments:
+        return InstrumentMoments(self.ZY + other.ZY, self.Ztau + other.Ztau, self.ZZ + other.ZZ)
 
 
 @dataclass(frozen=True)
@@ -261,19 +261,19 @@ class Half:
 
     first: int
 
-    def __call__(self, record: Record, stretch: Stretch, cutoff: float | None) -> Kinematics:
-        if cutoff is None or len(stretch.grid) < 16:
-            return on_grid(record, stretch, cutoff)
-        q = low_pass(self._half(stretch, record.q), cutoff, stretch.rate)
+    def __call__(self, record: Record, segment: Segment, cutoff: float | None) -> Kinematics:
+        if cutoff is None or len(segment.grid) < 16:
+            return on_grid(record, segment, cutoff)
+        q = low_pass(self._half(segment, record.q), cutoff, segment.rate)
         if record.qd is None:
-            qd = derivative(q, stretch.rate)
+            qd = derivative(q, segment.rate)
         else:
-            qd = low_pass(self._half(stretch, record.qd), cutoff, stretch.rate)
-        return at_rest(stretch.gridded(record.q), Kinematics(q, qd, derivative(qd, stretch.rate)))
+            qd = low_pass(self._half(segment, record.qd), cutoff, segment.rate)
+        return at_rest(segment.gridded(record.q), Kinematics(q, qd, derivative(qd, segment.rate)))
 
-    def _half(self, stretch: Stretch, x: np.ndarray) -> np.ndarray:
+    def _half(self, segment: Segment, x: np.ndarray) -> np.ndarray:
         some = slice(self.first, None, 2)
-        return np.asarray(CubicSpline(stretch.grid[some], stretch.gridded(x)[some])(stretch.grid))
+        return np.asarray(CubicSpline(segment.grid[some], segment.gridded(x)[some])(segment.grid))
 
 
 @dataclass(frozen=True)
@@ -282,16 +282,16 @@ class Given:
 
     log: Log
 
-    def __call__(self, record: Record, stretch: Stretch, cutoff: float | None) -> Kinematics:
+    def __call__(self, record: Record, segment: Segment, cutoff: float | None) -> Kinematics:
         def rows(x: np.ndarray | None) -> np.ndarray | None:
             return None if x is None else x[record.rows]
 
         assert self.log.q is not None
         own = replace(record, q=self.log.q[record.rows], qd=rows(self.log.qd), qdd=rows(self.log.qdd))
-        return on_grid(own, stretch, cutoff)
+        return on_grid(own, segment, cutoff)
 
 
-def moments_of(problem: Problem, given: Given | None, record: Record) -> Iterator[Moments]:
+def moments_of(problem: Problem, given: Given | None, record: Record) -> Iterator[InstrumentMoments]:
     """The moments of a record, some of its states at a time."""
     pair: tuple[Motion, Motion] = (Half(0), Half(1)) if given is None else (on_grid, given)
     both = zip(*(states(record, problem.cutoff, motion=motion) for motion in pair), strict=True)
@@ -300,7 +300,7 @@ def moments_of(problem: Problem, given: Given | None, record: Record) -> Iterato
             yield _moments_of_states(Y, Z, some, symmetric=given is None)
 
 
-def _moments_of_states(Y: np.ndarray, Z: np.ndarray, some: States, symmetric: bool) -> Moments:
+def _moments_of_states(Y: np.ndarray, Z: np.ndarray, some: States, symmetric: bool) -> InstrumentMoments:
     ZY, Ztau, ZZ = [], [], []
     for j in range(some.tau.shape[1]):
         at = some.use[:, j]
@@ -311,7 +311,7 @@ def _moments_of_states(Y: np.ndarray, Z: np.ndarray, some: States, symmetric: bo
         ZY.append(crossed)
         Ztau.append(z.T @ tau)
         ZZ.append(z.T @ z)
-    return Moments(np.array(ZY), np.array(Ztau), np.array(ZZ))
+    return InstrumentMoments(np.array(ZY), np.array(Ztau), np.array(ZZ))
 
 
 @dataclass(frozen=True)
@@ -320,12 +320,12 @@ class Instrumental:
 
     x: np.ndarray
     gain: np.ndarray
-    moments: Moments
+    moments: InstrumentMoments
     weak: int  # directions in which noise outweighs what the instruments show
 
 
 def with_instruments(
-    samples: Samples,
+    samples: LogSet,
     problem: Problem,
     given: Sequence[Given] | None,
     factors: Factors,
@@ -421,7 +421,7 @@ class Estimate:
 class EstimationData:
     """Data that a method works on; `factors` are those of all samples with equal weights."""
 
-    samples: Samples
+    samples: LogSet
     chosen: Chosen
     factors: Factors
     free: np.ndarray  # (p,) bool: what is estimated
@@ -555,7 +555,7 @@ METHODS: dict[str, Callable[[EstimationData], Estimate]] = {
 
 
 _SIGNIFICANT = 3.0  # standard deviations of the autocorrelation of white noise
-_LAGS = 0.1  # of a stretch: the longest lag
+_LAGS = 0.1  # of a segment: the longest lag
 _LEFT = 0.25  # of the slow noise: residuals keep at least this much
 
 

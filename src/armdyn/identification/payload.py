@@ -40,7 +40,7 @@ UNITS = np.array([1.0] + [ARM] * 3 + [ARM**2] * 6)  # of the ten entries, per ma
 
 
 @dataclass(frozen=True)
-class Rows:
+class PayloadRows:
     """Columns and readings of some samples of a log."""
 
     X: np.ndarray  # (samples, channels, 10)
@@ -49,7 +49,7 @@ class Rows:
     usable: np.ndarray  # (samples, channels)
 
 
-RowsMaker: TypeAlias = Callable[[], Rows]  # made when needed: a long log need not be in memory as rows
+RowsMaker: TypeAlias = Callable[[], PayloadRows]  # made when needed: a long log need not be in memory as rows
 
 
 @dataclass(frozen=True)
@@ -495,11 +495,11 @@ def identify_payload(
     return payload_of(found, link, given, consistent, notes, moved)
 
 
-def _rows(part: States, start: int, stop: int, columns: Callable[[Kinematics], np.ndarray]) -> Rows:
+def _rows(part: States, start: int, stop: int, columns: Callable[[Kinematics], np.ndarray]) -> PayloadRows:
     """Rows of some instants: the payload's columns, the nuisance's, and torques beside what is known."""
     A = part.seen_between(columns, start, stop)
     some, size = part.between(start, stop), len(ENTRIES)
-    return Rows(A[..., :size], A[..., size:-1], some.tau - A[..., -1], some.use)
+    return PayloadRows(A[..., :size], A[..., size:-1], some.tau - A[..., -1], some.use)
 
 
 def _columns(
@@ -622,11 +622,13 @@ def _with_readings(record: Record, wrench: Any) -> Record:
     return replace(record, tau=np.where(np.isfinite(h), h, 0.0), usable=usable)
 
 
-def _sensor_rows(robot: Robot, T: np.ndarray, sign: float, part: States, start: int, stop: int) -> Rows:
+def _sensor_rows(
+    robot: Robot, T: np.ndarray, sign: float, part: States, start: int, stop: int
+) -> PayloadRows:
     """Rows of the sensor at some instants: the body's wrench and six offsets."""
     some = part.between(start, stop)
     X = part.seen_between(lambda x: sign * body_wrenches(robot, x.q, x.qd, x.qdd, T), start, stop)
-    return Rows(X, np.broadcast_to(np.eye(6), (len(some), 6, 6)), some.tau, some.use)
+    return PayloadRows(X, np.broadcast_to(np.eye(6), (len(some), 6, 6)), some.tau, some.use)
 
 
 def body_wrenches(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, T: np.ndarray) -> np.ndarray:

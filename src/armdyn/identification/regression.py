@@ -13,7 +13,6 @@ from functools import cached_property, reduce
 import numpy as np
 from scipy.linalg import qr
 
-from armdyn.identification.columns import Columns
 from armdyn.identification.errors import on_one_thread
 from armdyn.identification.log import Record
 from armdyn.identification.signals import (
@@ -22,10 +21,13 @@ from armdyn.identification.signals import (
     effective_cutoff,
     low_pass,
     on_grid,
+    segments_of,
     states,
-    stretches,
 )
 from armdyn.identification.template import Template
+from armdyn.model.friction import TERMS, Sliding, Surface
+from armdyn.robot import Robot
+from armdyn.robot.friction import speeds_of
 
 # ------------------------------------------------------------------------------------------------------------
 # Least squares from a triangular factor: estimates, what they leave open and how sure they are.
@@ -167,6 +169,61 @@ def merge(total: Factors | None, more: Factors | None) -> Factors | None:
 
 
 # ------------------------------------------------------------------------------------------------------------
+# Columns of friction, with a sign that may be smooth near zero speed.
+
+
+def smooth_sign(speed: np.ndarray, width: np.ndarray | float) -> np.ndarray:
+    """tanh(speed/width), which is the sign from about twice the width on; the sign itself where it is 0."""
+    width = np.broadcast_to(width, speed.shape)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(width > 0, np.tanh(speed / width), np.sign(speed)))
+
+
+@dataclass(frozen=True)
+class Surfaces:
+    """Where friction acts: joints, then motors that turn with several."""
+
+    robot: Robot
+    of: tuple[Surface, ...]
+    rows: np.ndarray  # (E, positions): of positions, which without loops are the coordinates
+
+    @staticmethod
+    def of_robot(robot: Robot) -> Surfaces:
+        found = robot.mechanism.friction
+        rows = np.zeros((len(found), robot.mechanism.positions))
+        for e, surface in enumerate(found):
+            for j, k in surface.row:
+                rows[e, j] = k
+        return Surfaces(robot, found, rows)
+
+    @cached_property
+    def own(self) -> np.ndarray:
+        """(n,): of each coordinate, the surface that is its joint."""
+        model = self.robot.model
+        motors = model.positions[len(model.positions) - len(model.elastic) :]
+        names = [link.name for link in (*model.moving, *motors)]
+        return np.array([names.index(link.name) for link in model.coordinates])
+
+    def at(self, q: np.ndarray) -> np.ndarray:
+        """Rows over coordinates: (E, n), with loops (..., E, n) at q (..., n)."""
+        return (
+            self.rows
+            if not self.robot.mechanism.loops
+            else np.asarray(self.rows @ self.robot.assembly.rates(q))
+        )
+
+    def speeds(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """(…, E) at joint velocities (…, n)."""
+        return speeds_of(self.at(q), qd)
+
+
+def of_term(surface: Surface, term: str, speed: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    """What a coefficient of friction is multiplied with on a surface."""
+    slides = Sliding(speed, direction, surface.stribeck_velocity)
+    return np.broadcast_to(np.asarray(TERMS[term].of(slides), float), speed.shape)
+
+
+# ------------------------------------------------------------------------------------------------------------
 # The least-squares problem of a fit, and torques as a fit predicts them.
 
 
@@ -178,34 +235,63 @@ _ROWS = 4_000  # states whose regressor is in memory at a time
 
 @dataclass(frozen=True)
 class Problem:
-    """The columns of the regressor and the filter through which they are seen; picklable."""
+    """The regressor of a template and the filter through which it is seen; picklable."""
 
     template: Template
     width: np.ndarray  # (E,) of the sign near zero speed, per surface [rad/s or m/s]
-    cutoff: float | None  # Hz
+    cutoff: float | None = None  # Hz
 
     @cached_property
-    def columns(self) -> Columns:
-        return Columns(self.template, self.width)
+    def surfaces(self) -> Surfaces:
+        return Surfaces.of_robot(self.template.robot)
+
+    def __call__(self, motion: Kinematics) -> np.ndarray:
+        """Y (M, n, p) at M states."""
+        Y = np.array(self.template.robot.regressor(motion.q, motion.qd, motion.qdd))
+        if self.width.any():
+            self._smooth(Y, motion)
+        return Y
+
+    def _smooth(self, Y: np.ndarray, motion: Kinematics) -> None:
+        """Put in the columns of friction with the smooth sign."""
+        rows = self.surfaces.at(motion.q)
+        speeds = speeds_of(rows, motion.qd)
+        directions = smooth_sign(speeds, self.width)
+        for p, e, term in self.friction:
+            values = of_term(self.surfaces.of[e], term, speeds[:, e], directions[:, e])
+            Y[:, :, p] = values[:, None] * rows[..., e, :]
+
+    @cached_property
+    def friction(self) -> list[tuple[int, int, str]]:
+        """Column, surface and term of each parameter of friction."""
+        joints = len(self.template.robot.mechanism.bodies)
+        at_motor = {(s.part, s.joint): joints + k for k, s in enumerate(self.surfaces.of[joints:])}
+        found = []
+        for p, parameter in enumerate(self.template.layout):
+            part, entry = parameter.kind.part, parameter.kind.entry
+            if part in ("joint", "motor", "idler") and entry in TERMS:
+                e = parameter.joint if part == "joint" else at_motor[part, parameter.joint]
+                found.append((p, e, entry))
+        return found
 
     def states(self, record: Record) -> Iterator[States]:
-        """States of a record that may enter the fit, stretch by stretch."""
+        """States of a record that may enter the fit, segment by segment."""
         return states(record, self.cutoff)
 
     def regressors(self, part: States) -> Iterator[tuple[np.ndarray, States]]:
         """Y as the low-pass shows it, some of the states at a time."""
         for start, stop in part.blocks:
-            yield part.seen_between(self.columns, start, stop), part.between(start, stop)
+            yield part.seen_between(self, start, stop), part.between(start, stop)
 
     @on_one_thread
-    def factors(self, record: Record) -> Factors | None:
-        """Factors of a record; None where none of its samples may enter the fit."""
+    def factors(self, parts: Iterable[States]) -> Factors | None:
+        """Factors of states; None where none of them may enter the fit."""
         found: Factors | None = None
-        for part in self.states(record):
+        for part in parts:
             for start, stop in part.blocks:
                 use = part.use[start:stop]
                 if use.any():
-                    Y = part.seen_between(self.columns, start, stop)
+                    Y = part.seen_between(self, start, stop)
                     found = merge(found, Factors.of(Y, part.tau[start:stop], use))
         return found
 
@@ -216,10 +302,10 @@ class Problem:
     def torques(self, record: Record, x: np.ndarray) -> np.ndarray:
         """(samples of the record, n) for parameters x, filtered as in the fit."""
         found = np.zeros_like(record.q)
-        for stretch in stretches(record):
-            motion = on_grid(record, stretch, effective_cutoff(record, self.cutoff))
-            tau = low_pass(self._unseen(motion, x), effective_cutoff(record, self.cutoff), stretch.rate)
-            found[stretch.part] = stretch.sampled(tau)
+        for segment in segments_of(record):
+            motion = on_grid(record, segment, effective_cutoff(record, self.cutoff))
+            tau = low_pass(self._unseen(motion, x), effective_cutoff(record, self.cutoff), segment.rate)
+            found[segment.part] = segment.sampled(tau)
         return found
 
     def settled(self, record: Record) -> np.ndarray:
@@ -238,9 +324,5 @@ class Problem:
 
     def _unseen(self, motion: Kinematics, x: np.ndarray) -> np.ndarray:
         """Y x without the filter, (K, n)."""
-        blocks = []
-        for start in range(0, len(motion.q), _ROWS):
-            part = slice(start, start + _ROWS)
-            some = Kinematics(motion.q[part], motion.qd[part], motion.qdd[part])
-            blocks.append(self.columns(some) @ x)
-        return np.concatenate(blocks)
+        starts = range(0, len(motion.q), _ROWS)
+        return np.concatenate([self(motion.at(slice(start, start + _ROWS))) @ x for start in starts])

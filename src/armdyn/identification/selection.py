@@ -9,12 +9,19 @@ from typing import TypeAlias
 
 import numpy as np
 
-from armdyn.identification.columns import Columns, Surfaces, smooth_sign
 from armdyn.identification.errors import IdentificationError
 from armdyn.identification.log import Log, Record
-from armdyn.identification.regression import Factors, Problem, column_scales, joint_scales, merged, solve
-from armdyn.identification.samples import BLOCK, SLOWEST, Samples, reach
-from armdyn.identification.signals import DENSE, Kinematics, States, states, stretches
+from armdyn.identification.log_set import BLOCK, SLOWEST, LogSet, reach
+from armdyn.identification.regression import (
+    Factors,
+    Problem,
+    Surfaces,
+    column_scales,
+    joint_scales,
+    smooth_sign,
+    solve,
+)
+from armdyn.identification.signals import DENSE, Kinematics, States, segments_of, states
 from armdyn.identification.template import Free, FrictionTerms, Template, make_template
 from armdyn.model.friction import TERMS, Sliding
 from armdyn.robot import Robot
@@ -173,7 +180,7 @@ class Candidates:
         self.models = models
         self.widths = list(dict.fromkeys(model.width for model in models))
         self.velocities = list(dict.fromkeys(x.stribeck for x in models if x.stribeck is not None))
-        self.plain = Columns(template, np.zeros(len(Surfaces.of_robot(template.robot).of)))
+        self.plain = Problem(template, np.zeros(len(Surfaces.of_robot(template.robot).of)))
         self.greatest = greatest_speeds(self.plain.surfaces, parts)
         self.template = template
         self.n = template.robot.n
@@ -308,7 +315,7 @@ def choose_model(robot: Robot, records: Sequence[Record], wishes: Wishes) -> Cho
     return Chosen(problem, friction, damping, tried, choice, greatest)
 
 
-def enough_records(samples: Samples) -> list[Record]:
+def enough_records(samples: LogSet) -> list[Record]:
     """Records for choices: all of the logs, or, of long ones, spans spread over them.
 
     What may enter the fit counts, in states as dense as the fastest filter wants them.
@@ -336,7 +343,7 @@ def enough_records(samples: Samples) -> list[Record]:
     return found
 
 
-def long_records(samples: Samples, cutoff: float | None) -> list[Record]:
+def long_records(samples: LogSet, cutoff: float | None) -> list[Record]:
     """Records as long as they get, of some logs: whole ones from memory, of files a part in the middle."""
     logs, most = samples.logs, BLOCK
     lengths = [min(len(log), most) for log in logs]
@@ -368,7 +375,7 @@ def _cutoff(
         return None, ()
     if wishes.cutoff is not None:
         return wishes.cutoff, ()
-    rates = [stretch.rate for record in records for stretch in stretches(record)]
+    rates = [segment.rate for record in records for segment in segments_of(record)]
     highest = min(FASTEST, NYQUIST_SHARE * min(rates, default=np.inf))
     count = max(1, int(np.log(highest / SLOWEST) / np.log(STEP)) + 1)
     tried, scale = [], None
@@ -376,9 +383,9 @@ def _cutoff(
         parts = _trimmed(_parts(records, float(cutoff), highest / SPARSER))
         if not parts:
             break
-        columns = Columns(template, START * greatest_speeds(Surfaces.of_robot(template.robot), parts))
-        scale = noise_scale(columns, parts, free) if scale is None else scale
-        tried.append((float(cutoff), _error(columns, parts, scale, free)))
+        problem = Problem(template, START * greatest_speeds(Surfaces.of_robot(template.robot), parts))
+        scale = noise_scale(problem, parts, free) if scale is None else scale
+        tried.append((float(cutoff), _error(problem, parts, scale, free)))
         if tried[-1][1] > HOPELESS * min(error for _, error in tried):
             break
     if not tried:
@@ -400,26 +407,23 @@ def _trimmed(parts: Sequence[States]) -> list[States]:
     return found
 
 
-def _error(columns: Columns, parts: Sequence[States], scale: np.ndarray, free: np.ndarray) -> float:
+def _error(problem: Problem, parts: Sequence[States], scale: np.ndarray, free: np.ndarray) -> float:
     """The error of the plain model on folds that were left out, with the best damping."""
 
     def data(part: States, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-        Y = part.seen_between(columns, start, stop)
-        z = part.tau[start:stop] - Y @ columns.template.prior
+        Y = part.seen_between(problem, start, stop)
+        z = part.tau[start:stop] - Y @ problem.template.prior
         return Y / scale[:, None], z / scale
 
     errors = Products.of(parts, data).errors(np.flatnonzero(free), DAMPINGS)
     return float(errors.sum(0).min())
 
 
-def noise_scale(columns: Columns, parts: Sequence[States], free: np.ndarray) -> np.ndarray:
+def noise_scale(problem: Problem, parts: Sequence[States], free: np.ndarray) -> np.ndarray:
     """(n,) what plain least squares does not explain, per joint."""
-    factors = merged(
-        Factors.of(part.seen_between(columns, start, stop), part.tau[start:stop], part.use[start:stop])
-        for part in parts
-        for start, stop in part.blocks
-    )
-    return weighted(factors, columns.template.prior, free=free)[1]
+    factors = problem.factors(parts)
+    assert factors is not None
+    return weighted(factors, problem.template.prior, free=free)[1]
 
 
 def weighted(
@@ -447,7 +451,7 @@ def _choice(
     dampings: Sequence[float],
     free: np.ndarray,
 ) -> Choice:
-    scale = noise_scale(Columns(template, START * greatest), parts, free)
+    scale = noise_scale(Problem(template, START * greatest), parts, free)
     trials = Candidates(template, parts, scale, free, models).trials(dampings)
     best = choose(trials)
     return Choice(best.friction, best.damping, tuple(trials))

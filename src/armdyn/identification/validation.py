@@ -12,8 +12,8 @@ from scipy.stats import chi2
 
 from armdyn.identification.errors import IdentificationError, IdentificationWarning
 from armdyn.identification.log import Record
+from armdyn.identification.log_set import LogSet
 from armdyn.identification.regression import Factors, Problem, merged, solve
-from armdyn.identification.samples import Samples
 from armdyn.identification.signals import Kinematics, States, kinematics
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_units
@@ -39,7 +39,7 @@ class Comparison:
 
 
 def comparisons(
-    problem: Problem, x: np.ndarray, samples: Samples, only: int | None = None
+    problem: Problem, x: np.ndarray, samples: LogSet, only: int | None = None
 ) -> Iterator[Comparison]:
     """Comparisons of all records of these logs, or of one, for parameters x (p,)."""
     for record in samples.records(problem.cutoff, only):
@@ -321,7 +321,7 @@ class Validation:
 def validate(
     problem: Problem,
     x: np.ndarray,
-    samples: Samples,
+    samples: LogSet,
     training: Training,
     what: str = "validation",
 ) -> Validation:
@@ -394,7 +394,7 @@ class CrossValidation:
 
 def cross_validate(
     problem: Problem,
-    samples: Samples,
+    samples: LogSet,
     scale: np.ndarray,
     damping: float,
     free: np.ndarray,
@@ -422,7 +422,7 @@ def cross_validate(
     return CrossValidation(errors, joints, parameters, float(np.sqrt(wrong / size)))
 
 
-def _of_folds(problem: Problem, samples: Samples, folds: int) -> list[Factors]:
+def _of_folds(problem: Problem, samples: LogSet, folds: int) -> list[Factors]:
     """The factors of each fold; folds have equally many instants."""
 
     def parts() -> Iterator[States]:

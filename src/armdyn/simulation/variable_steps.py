@@ -29,7 +29,7 @@ from armdyn.simulation.laws import Scalars
 from armdyn.simulation.limits import PositionLimits, Watched
 from armdyn.simulation.run import Event, LimitPassed
 from armdyn.simulation.steps import Stepping, total
-from armdyn.simulation.trace import SPEED_LIMIT, Grid, Stop, Trace, changes, place
+from armdyn.simulation.trace import SPEED_LIMIT, Stop, TimeGrid, Trace, changes, place
 
 # ------------------------------------------------------------------------------------------------------------
 # The loop of one variable step: DOP853, of order 8 (Hairer, Nørsett, Wanner, Solving ODEs I, section II.10).
@@ -185,7 +185,7 @@ def _kernel(integrand: Integrand) -> LoopKernel:
     return LoopKernel(one_step(integrand))
 
 
-class Trial:
+class TrialStep:
     """A state (q, q̇, modes, works) at a time, a step from there, and the dense output of the step."""
 
     def __init__(
@@ -321,11 +321,11 @@ SAFETY, SHRINK, GROW, ORDER = 0.9, 0.2, 10.0, 8  # of step sizes
 UNSETTLED = "joints do not settle between sticking and slipping (a controller with rate= may help)"
 
 
-def integrate_adaptive(
+def integrate_variable(
     robot: Robot,
     q0: np.ndarray,
     qd0: np.ndarray,
-    grid: Grid,
+    grid: TimeGrid,
     actuation: Actuation,
     limits: PositionLimits,
     effort: Effort,
@@ -344,19 +344,19 @@ def integrate_adaptive(
             update((k + part) / arms)
 
         own = actuation.of_arm(k)
-        trial = Trial(integrand, kernel, own, effort)
-        motion = _Motion(trial, own, grid, limits, trace.states[:, k], report)
-        motion.held = None if held is None else held[:, k]
-        motion.remembered = None if kept is None else kept[:, k]
-        motion.most = effort.most(grid.duration, motion.longest)
+        trial = TrialStep(integrand, kernel, own, effort)
+        moving = _MovingArm(trial, own, grid, limits, trace.states[:, k], report)
+        moving.held = None if held is None else held[:, k]
+        moving.remembered = None if kept is None else kept[:, k]
+        moving.most = effort.most(grid.duration, moving.longest)
         try:
-            motion.run(q0[k], qd0[k])
+            moving.run(q0[k], qd0[k])
         except _Stopped as stopped:
-            end = motion.tau, motion.memory
-            trace.stops.append(Stop(k, trial.t, trial.x, str(stopped), trial.t, motion.at_limit, *end))
+            end = moving.tau, moving.memory
+            trace.stops.append(Stop(k, trial.t, trial.x, str(stopped), trial.t, moving.at_limit, *end))
         where = place(k, actuation.batch)
-        trace.events += [event._replace(arm=where) for event in motion.events]
-        trace.passed += [passed._replace(arm=where) for passed in motion.passed]
+        trace.events += [event._replace(arm=where) for event in moving.events]
+        trace.passed += [passed._replace(arm=where) for passed in moving.passed]
     return trace
 
 
@@ -365,12 +365,12 @@ class _Stopped(Exception):
 
 
 @dataclass(eq=False)
-class _Motion:
+class _MovingArm:
     """One arm, while it is integrated."""
 
-    trial: Trial
+    trial: TrialStep
     actuation: Actuation
-    grid: Grid
+    grid: TimeGrid
     limits: PositionLimits
     rows: np.ndarray
     update: Update
