@@ -14,7 +14,8 @@ from scipy.stats import norm
 
 from armdyn.display import Shown
 from armdyn.identification.errors import IdentificationError, NothingUsableError, check
-from armdyn.identification.log import Log, LogFile, Record
+from armdyn.identification.log import Log, Record
+from armdyn.identification.log_files import LogFile
 from armdyn.identification.log_set import LogSet, left_out
 from armdyn.identification.regression import RANK, Factors
 from armdyn.identification.selection import NEAR, Chosen, Friction, Trial
@@ -29,6 +30,7 @@ from armdyn.identification.validation import (
 )
 from armdyn.model.friction import TERMS
 from armdyn.model.parameters import Parameter
+from armdyn.remarks import Remark
 from armdyn.robot import Robot
 from armdyn.robot.base_parameters import BaseParameters
 from armdyn.robot.joints import joint_units
@@ -194,7 +196,7 @@ def own_terms(fit: Fit) -> str:
 
 def rivals(fit: Fit) -> dict[str, float]:
     """The least error of each set of friction terms on data left out, as a part of the chosen model's."""
-    trials = () if fit.model.choice is None else fit.model.choice.trials
+    trials = fit.model.trials
     chosen = _chosen(fit, trials)
     if chosen is None:
         return {}
@@ -259,7 +261,7 @@ def _sign(fit: Fit) -> str:
 
 def _widths(fit: Fit) -> str:
     """A text: what other widths would have cost."""
-    trials = () if fit.model.choice is None else fit.model.choice.trials
+    trials = fit.model.trials
     chosen, own = _chosen(fit, trials), fit.model.friction
     best: dict[float, float] = {}
     for trial in trials:
@@ -277,10 +279,10 @@ def _widths(fit: Fit) -> str:
 
 
 def _damping(fit: Fit) -> str:
-    damping, choice = fit.model.damping, fit.model.choice
+    damping, trials = fit.model.damping, fit.model.trials
     if fit.consistent:
         return "none: bodies that can exist take none"
-    how = "as asked for" if choice is None or len({x.damping for x in choice.trials}) < 2 else "chosen"
+    how = "as asked for" if len({x.damping for x in trials}) < 2 else "chosen"
     what = "none" if not damping else f"{damping:g} of the columns' lengths, toward the description"
     return f"{what}, {how}"
 
@@ -437,9 +439,14 @@ class Fit(Shown):
     singular_values: np.ndarray = field(repr=False)
     training_error: float
     consistent: bool
-    notes: tuple[str, ...] = field(repr=False)
+    remarks: tuple[Remark, ...] = field(repr=False)
     training: Training = field(repr=False)  # where the data moved that entered the fit
     validation: Validation | None = field(default=None, repr=False)  # on the logs of `validate=`
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The texts of the remarks, with the logs that they are about."""
+        return tuple(map(str, self.remarks))
 
     # ---- the base parameters ---------------------------------------------------------------------------
 
@@ -565,7 +572,7 @@ class Fit(Shown):
         """
         samples = LogSet.of(self.described, [file])
         for log in samples.parts(0, self.model.problem.cutoff):
-            core = slice(0, len(log)) if log.core is None else log.core
+            core = log.rows
             first = 0 if isinstance(file, Log) else log.first
             try:
                 record = samples.record(0, log)

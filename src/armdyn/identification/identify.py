@@ -6,7 +6,7 @@ import inspect
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -18,7 +18,8 @@ from armdyn.identification.consistency import impossible_links
 from armdyn.identification.delay import delay_note
 from armdyn.identification.errors import IdentificationError, NothingUsableError, check, on_one_thread
 from armdyn.identification.fit import Fit
-from armdyn.identification.log import Log, LogFile, Record
+from armdyn.identification.log import Log, Record
+from armdyn.identification.log_files import LogFile
 from armdyn.identification.log_set import LogSet, left_out, record_of
 from armdyn.identification.methods import (
     METHODS,
@@ -28,7 +29,6 @@ from armdyn.identification.methods import (
     Given,
     check_instruments,
     covariance,
-    estimate,
     repetition,
 )
 from armdyn.identification.regression import RANK, Factors, Problem, merge
@@ -46,6 +46,7 @@ from armdyn.identification.template import Free, free_parameters, make_template
 from armdyn.identification.validation import Training
 from armdyn.identification.validation import validate as validate_fit
 from armdyn.progress import Update, progress_bar, stage
+from armdyn.remarks import Remark
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_name, joint_units
 
@@ -216,20 +217,20 @@ def identify(
 
 def _fitted(train: LogSet, other: LogSet | None, request: Request, executor: Any, update: Update) -> Fit:
     """The model chosen, its parameters estimated, and what they are worth."""
-    notes: list[str] = []
     robot = train.robot
     records = enough_records(train)
     _check_motion(train, records)
     with stage("choosing filters and friction"):
         chosen = choose_model(robot, records, request.wishes)
     with stage("regression"):
-        factors = collect(train, chosen.problem, executor, update, notes)
+        factors, remarks = collect(train, chosen.problem, executor, update)
     free = request.wishes.free.mask(chosen.problem.template)
     _check_enough(factors, free)
     with stage("estimating"):
-        found = estimate(EstimationData(train, chosen, factors, free, request.instruments), request.method)
+        data = EstimationData(train, chosen, factors, free, request.instruments)
+        found = METHODS[request.method](data)
         final = _final(chosen, found, request)
-    notes += [*final.notes, *delay_note(chosen.problem, records), *_load_note(robot)]
+    notes = [*final.notes, *delay_note(chosen.problem, records), *_load_note(robot)]
     with stage("residuals"):
         residuals, use = _residuals(train, chosen, final.x)
         repeats = repetition(residuals, use, int(free.sum()) - found.open.shape[1])
@@ -251,7 +252,7 @@ def _fitted(train: LogSet, other: LogSet | None, request: Request, executor: Any
         singular_values=found.singular_values,
         training_error=_training_error(factors, final.x),
         consistent=request.consistent,
-        notes=tuple(notes),
+        remarks=(*remarks, *map(Remark, notes)),
         training=training,
         validation=tried,
     )
@@ -287,52 +288,50 @@ def moves(records: Iterable[Record]) -> bool:
     return False
 
 
-def collect(samples: LogSet, problem: Problem, executor: Any, update: Update, notes: list[str]) -> Factors:
-    """Triangular factors of all logs: each part is added to those before it, whoever computed it."""
+def collect(
+    logs: LogSet, problem: Problem, executor: Any, update: Update
+) -> tuple[Factors, tuple[Remark, ...]]:
+    """Triangular factors of all logs, each part added to those before it, and what was noticed in them."""
     total: Factors | None = None
-    seen = [dict[str, None]() for _ in samples.logs]
-    done, size = 0, sum(len(log) for log in samples.logs)
-    for (k, rows), (factors, said) in in_order(_tasks(samples, problem, executor), executor, WAITING):
+    seen = [dict[Remark, None]() for _ in logs.logs]
+    done, size = 0, sum(len(log) for log in logs.logs)
+    for (k, rows), (factors, remarks) in in_order(_tasks(logs, problem, executor), executor, WAITING):
         total = merge(total, factors)
-        seen[k].update(dict.fromkeys(said))
+        seen[k].update(dict.fromkeys(remarks))
         done += rows
         update(done / size)
-    notes += [
-        text for log, said in zip(samples.logs, seen, strict=True) for text in _told(log.name, list(said))
-    ]
     if total is None:
         raise IdentificationError("no sample is left for the fit")
-    return total
+    return total, tuple(x for log, own in zip(logs.logs, seen, strict=True) for x in _told(log.name, own))
 
 
-def _tasks(samples: LogSet, problem: Problem, executor: Any) -> Iterator[tuple[tuple[int, int], _Task]]:
+def _tasks(logs: LogSet, problem: Problem, executor: Any) -> Iterator[tuple[tuple[int, int], _Task]]:
     """For each part of the logs, whose and how long it is, and what to compute."""
-    for k in range(len(samples.logs)):
-        for log in samples.parts(k, problem.cutoff):
-            rows = len(log) if log.core is None else log.core.stop - log.core.start
+    for k in range(len(logs.logs)):
+        for log in logs.parts(k, problem.cutoff):
             if executor is None:
-                look = partial(samples.record, k, log)
+                look = partial(logs.record, k, log)
             else:
-                look = partial(record_of, samples.robot, log, samples.mask(k, log))
-            yield (k, rows), partial(_factors, problem, log, look)
+                look = partial(record_of, logs.robot, log, logs.mask(k, log))
+            yield (k, log.rows.stop - log.rows.start), partial(_factors, problem, log, look)
 
 
 def _factors(
     problem: Problem, log: Log, look: Callable[[], Record]
-) -> tuple[Factors | None, tuple[str, ...]]:
+) -> tuple[Factors | None, tuple[Remark, ...]]:
     """The factors of a part of a log, and what was noticed in it."""
     try:
         record = look()
     except NothingUsableError as reason:
-        return None, (left_out(log, reason),)
-    return problem.factors(problem.states(record)), record.notes
+        return None, (Remark(left_out(log, reason)),)
+    return problem.factors(problem.states(record)), record.remarks
 
 
-def _told(name: str, notes: list[str]) -> list[str]:
-    found = [f"{name}: {note}" for note in notes[:NOTES]]
-    if len(notes) > NOTES:
-        found.append(f"{name}: {len(notes) - NOTES} further notes on later parts of it")
-    return found
+def _told(name: str, remarks: Iterable[Remark]) -> list[Remark]:
+    """The first remarks on a log, and how many more there are."""
+    found = [replace(remark, place=name) for remark in remarks]
+    more = f"{len(found) - NOTES} further notes on later parts of it"
+    return found if len(found) <= NOTES else [*found[:NOTES], Remark(more, place=name)]
 
 
 def _check_enough(factors: Factors, free: np.ndarray) -> None:

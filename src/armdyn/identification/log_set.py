@@ -10,7 +10,8 @@ import numpy as np
 
 from armdyn.expression import shown
 from armdyn.identification.errors import IdentificationError, NothingUsableError
-from armdyn.identification.log import Log, LogFile, Record
+from armdyn.identification.log import Log, Record
+from armdyn.identification.log_files import LogFile
 from armdyn.identification.signals import TAIL
 from armdyn.robot import Robot
 

@@ -21,6 +21,7 @@ from armdyn.identification.signals import Kinematics, States, cutoff_of_motion, 
 from armdyn.model import FIXED_BASE, Transform
 from armdyn.model.inertia import ENTRIES, TENSOR_KEYS, Inertia, steiner
 from armdyn.progress import progress_bar, stage
+from armdyn.remarks import Remark
 from armdyn.robot import Robot
 
 # ------------------------------------------------------------------------------------------------------------
@@ -291,7 +292,12 @@ class Payload:
     residual: np.ndarray = field(repr=False)
     without: np.ndarray = field(repr=False)
     offsets: np.ndarray = field(repr=False)
-    notes: tuple[str, ...]
+    remarks: tuple[Remark, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The texts of the remarks, with the logs that they are about."""
+        return tuple(map(str, self.remarks))
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -362,7 +368,7 @@ def payload_of(
     link: str | None,
     known: dict[str, Any],
     consistent: bool | None,
-    notes: list[str],
+    remarks: list[Remark],
     offsets: np.ndarray,
 ) -> Payload:
     """The payload of an estimate: possible, and with what is not shown said."""
@@ -375,14 +381,16 @@ def payload_of(
     if consistent is None:
         made = not is_possible(entries) and not _is_point(found)
         if made:
-            notes.append("the body that fits best is not possible; the possible one that fits best is used")
+            remarks.append(
+                Remark("the body that fits best is not possible; the possible one that fits best is used")
+            )
     elif consistent:
         made = True
     if made:
         entries = possible_body(found, known)
     hidden = [name for name in found.not_shown if name != "m" or "mass" not in known]
     if hidden:
-        notes.append(f"the motion does not show {', '.join(hidden)}")
+        remarks.append(Remark(f"the motion does not show {', '.join(hidden)}"))
     mass = float(entries[0])
     if mass <= 0:
         raise IdentificationError(
@@ -390,7 +398,8 @@ def payload_of(
         )
     error = float(np.sqrt(found.covariance[0, 0]))
     if mass < 3 * error:
-        notes.append(f"the mass {mass:.3g} kg is less than three times its standard error {error:.2g} kg")
+        text = f"the mass {mass:.3g} kg is less than three times its standard error {error:.2g} kg"
+        remarks.append(Remark(text))
     body = Inertia.of([float(x) for x in entries])
     tensor = None if _is_point(found) else np.array(Inertia((1), (0, 0, 0), body.tensor_at_com).matrix, float)
     return Payload(
@@ -405,7 +414,7 @@ def payload_of(
         found.residual,
         found.without,
         offsets,
-        tuple(notes),
+        tuple(remarks),
     )
 
 
@@ -490,9 +499,9 @@ def identify_payload(
             ]
         with stage("estimating"):
             found = estimate(parts, origin, basis)
-    notes = [f"{record.name}: {note}" for record in records for note in record.notes]
+    remarks = [replace(remark, place=record.name) for record in records for remark in record.remarks]
     moved = found.others[-robot.n :] if offsets else np.zeros(robot.n)
-    return payload_of(found, link, given, consistent, notes, moved)
+    return payload_of(found, link, given, consistent, remarks, moved)
 
 
 def _rows(part: States, start: int, stop: int, columns: Callable[[Kinematics], np.ndarray]) -> PayloadRows:
@@ -581,8 +590,8 @@ def payload_from_sensor(
     sign = 1.0 if measures == "on_tool" else -1.0
     blocks = blocks_of(states_of(record, cutoff, "log"))
     found = estimate([partial(_sensor_rows, robot, T, sign, *block) for block in blocks], origin, basis)
-    notes = [f"{record.name}: {note}" for note in record.notes]
-    at_sensor = payload_of(found, None, given, consistent, notes, found.others)
+    remarks = [replace(remark, place=record.name) for remark in record.remarks]
+    at_sensor = payload_of(found, None, given, consistent, remarks, found.others)
     M = moved_body(T)
     covariance = M @ found.covariance @ M.T
     moved = replace(
@@ -593,7 +602,7 @@ def payload_from_sensor(
         not_shown=not_shown(covariance, at_sensor.mass),
     )
     payload = payload_of(moved, None, {"mass": 1}, False, [], found.others)
-    return replace(payload, consistent=at_sensor.consistent, notes=at_sensor.notes)
+    return replace(payload, consistent=at_sensor.consistent, remarks=at_sensor.remarks)
 
 
 def _pose(sensor: Any) -> np.ndarray:

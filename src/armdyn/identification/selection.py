@@ -142,15 +142,6 @@ class Trial:
     folds: np.ndarray = field(repr=False)  # (folds,) that add up to it
 
 
-@dataclass(frozen=True)
-class Choice:
-    """Friction and damping that were chosen, and among what."""
-
-    friction: Friction
-    damping: float
-    trials: tuple[Trial, ...] = field(repr=False)
-
-
 def greatest_speeds(surfaces: Surfaces, parts: Sequence[States]) -> np.ndarray:
     """(E,) the speed that one sample in a thousand exceeds, per surface."""
     used = [(part.motion, part.use.any(1)) for part in parts]
@@ -290,7 +281,7 @@ class Chosen:
     friction: Friction
     damping: float
     cutoffs: tuple[tuple[float, float], ...]  # cut-offs that were tried [Hz], and their errors
-    choice: Choice | None  # None where nothing was left to choose
+    trials: tuple[Trial, ...] = field(repr=False)  # of friction and damping; none where both were given
     greatest: np.ndarray  # (E,) speeds of the surfaces [rad/s or m/s]
 
 
@@ -304,15 +295,17 @@ def choose_model(robot: Robot, records: Sequence[Record], wishes: Wishes) -> Cho
         raise IdentificationError("no sample is left for the fit: all are at the ends of short stretches")
     surfaces = Surfaces.of_robot(template.robot)
     greatest = greatest_speeds(surfaces, parts)
-    friction, damping, choice = wishes.friction, wishes.damping, None
+    friction, damping, trials = wishes.friction, wishes.damping, list[Trial]()
     if friction is None or damping is None:
         models = FAMILY if friction is None else (friction,)
         dampings = wishes.dampings if damping is None else (damping,)
-        choice = _choice(template, parts, greatest, models, dampings, free)
-        friction, damping = choice.friction, choice.damping
+        scale = noise_scale(Problem(template, START * greatest), parts, free)
+        trials = Candidates(template, parts, scale, free, models).trials(dampings)
+        best = choose(trials)
+        friction, damping = best.friction, best.damping
     full = make_template(robot, friction_terms(friction, greatest, surfaces.own), wishes.add)
     problem = Problem(full, friction.width * greatest, cutoff)
-    return Chosen(problem, friction, damping, tried, choice, greatest)
+    return Chosen(problem, friction, damping, tried, tuple(trials), greatest)
 
 
 def enough_records(samples: LogSet) -> list[Record]:
@@ -438,20 +431,3 @@ def weighted(
         if np.allclose(scale, before, rtol=1e-4):
             break
     return found.x, scale
-
-
-# ---- friction and damping ----------------------------------------------------------------------------------
-
-
-def _choice(
-    template: Template,
-    parts: Sequence[States],
-    greatest: np.ndarray,
-    models: Sequence[Friction],
-    dampings: Sequence[float],
-    free: np.ndarray,
-) -> Choice:
-    scale = noise_scale(Problem(template, START * greatest), parts, free)
-    trials = Candidates(template, parts, scale, free, models).trials(dampings)
-    best = choose(trials)
-    return Choice(best.friction, best.damping, tuple(trials))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -15,6 +14,7 @@ from armdyn.identification.log import Record
 from armdyn.identification.log_set import LogSet
 from armdyn.identification.regression import Factors, Problem, merged, solve
 from armdyn.identification.signals import Kinematics, States, kinematics
+from armdyn.remarks import Remark, notes_of, warn
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_units
 
@@ -301,7 +301,12 @@ class Validation:
     joints: tuple[JointResiduals, ...] = field(repr=False)
     coverage: Coverage = field(repr=False)  # how far and fast these logs moved
     overlap: float  # part of the samples that were in the training data, or touch them
-    warnings: tuple[str, ...] = ()
+    remarks: tuple[Remark, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The texts of the remarks: why this is no test of the fit."""
+        return notes_of(self.remarks)
 
     def summary(self) -> str:
         """A line for each joint, and what to beware of."""
@@ -346,10 +351,10 @@ def validate(
         raise IdentificationError(f"{what}: no sample of these logs has a torque to compare with")
     overlap = shared / count
     texts = (*_overlap(overlap), *_standstill(robot, coverage, training.coverage))
-    for text in texts:
-        warnings.warn(f"{what}: {text}", IdentificationWarning, stacklevel=3)
+    remarks = tuple(Remark(text, "warning", what) for text in texts)
+    warn(remarks, IdentificationWarning, 3)
     errors = {name: own.error for name, own in each.items()}
-    return Validation(every.error, errors, every.joints(), coverage, overlap, texts)
+    return Validation(every.error, errors, every.joints(), coverage, overlap, remarks)
 
 
 def _overlap(overlap: float) -> list[str]:

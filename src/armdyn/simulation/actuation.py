@@ -102,29 +102,23 @@ class SampledInput(DriveInput):
         return self.signals(t)
 
 
-@dataclass(frozen=True, eq=False)
-class Driven:
-    """Check of torques against what the motors of an arm with elastic joints can give."""
-
-    robot: Robot
-
-    def check(self, tau: np.ndarray, scale: float) -> None:
-        """Refuse torques (..., n) on links of elastic joints that no motor gives, but for rounding."""
-        given = tau @ self.robot.drives.given.T
-        off = np.abs(tau - given).reshape(-1, self.robot.n)
-        if off.size == 0 or off.max() <= _ROUNDING * scale:
-            return
-        row, i = np.unravel_index(int(off.argmax()), off.shape)
-        found, expected = (x.reshape(-1, self.robot.n)[row, i] for x in (tau, given))
-        if self.robot.drives.given[i].any():
-            why = (
-                f"but {expected:g} is what motors coupled to it give there with the torques on the others: "
-                "motor torques @ robot.transmission are torques that motors can give"
-            )
-        else:
-            why = "where none acts; torques act on its motor, whose coordinate comes after the links"
-        where = f"{joint_name(self.robot, int(i))}, the link of an elastic joint"
-        raise SimulationError(f"torque: found {found:g} on {where}, {why}")
+def _check_driven(robot: Robot, tau: np.ndarray, scale: float) -> None:
+    """Refuse torques (..., n) on links of elastic joints that no motor gives, but for rounding."""
+    given = tau @ robot.drives.given.T
+    off = np.abs(tau - given).reshape(-1, robot.n)
+    if off.size == 0 or off.max() <= _ROUNDING * scale:
+        return
+    row, i = np.unravel_index(int(off.argmax()), off.shape)
+    found, expected = (x.reshape(-1, robot.n)[row, i] for x in (tau, given))
+    if robot.drives.given[i].any():
+        why = (
+            f"but {expected:g} is what motors coupled to it give there with the torques on the others: "
+            "motor torques @ robot.transmission are torques that motors can give"
+        )
+    else:
+        why = "where none acts; torques act on its motor, whose coordinate comes after the links"
+    where = f"{joint_name(robot, int(i))}, the link of an elastic joint"
+    raise SimulationError(f"torque: found {found:g} on {where}, {why}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +128,7 @@ class FunctionInput(DriveInput):
     name: str = field(kw_only=True)
     function: Callable[[float, np.ndarray, np.ndarray], Any] = field(kw_only=True)
     start: float = field(kw_only=True, default=0.0)
-    driven: Driven | None = field(kw_only=True, default=None)  # of an arm with elastic joints
+    driven: Robot | None = field(kw_only=True, default=None)  # an arm with elastic joints
     kind = "asked"
 
     def later(self, start: float) -> FunctionInput:
@@ -148,7 +142,7 @@ class FunctionInput(DriveInput):
         if array.shape[-1:] != shape[-1:]:
             raise SimulationError(f"{name}: expected (..., {shape[-1]}), found {array.shape}")
         if self.driven is not None:
-            self.driven.check(array, max(1.0, float(np.abs(array).max(initial=0.0))))
+            _check_driven(self.driven, array, max(1.0, float(np.abs(array).max(initial=0.0))))
         try:
             return np.broadcast_to(array, shape).reshape(len(q), self.size)
         except ValueError:
@@ -328,7 +322,7 @@ def actuation(
     wrenches = tuple(_source(name, x, 6, batch, duration, where) for name, x in given.items())
     if not isinstance(torque, Controller):
         source = _source("torque", torque, robot.n, batch, duration, where)
-        return Actuation(batch, duration, _check_driven(robot, source), wrenches, links, where.first)
+        return Actuation(batch, duration, _driven(robot, source), wrenches, links, where.first)
     if torque.robot.n != robot.n:
         raise SimulationError(
             f"torque: the controller is for {torque.robot.n} joints, the robot has {robot.n}"
@@ -347,16 +341,15 @@ def actuation(
     return Actuation(batch, duration, source, wrenches, links, where.first)
 
 
-def _check_driven(robot: Robot, torque: DriveInput) -> DriveInput:
+def _driven(robot: Robot, torque: DriveInput) -> DriveInput:
     """Refuse torques on links of elastic joints that motors cannot give: at once, or when a function does."""
-    if not robot.model.elastic or torque.size == 0:
+    if not robot.model.elastic:
         return torque
-    driven = Driven(robot)
     if isinstance(torque, FunctionInput):
-        return replace(torque, driven=driven)
+        return replace(torque, driven=robot)
     if torque.rows.shape[-1]:
         rows = host(torque.rows)
-        driven.check(rows, float(np.abs(rows).max(initial=0.0)))
+        _check_driven(robot, rows, float(np.abs(rows).max(initial=0.0)))
     return torque
 
 

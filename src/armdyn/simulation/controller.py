@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, is_dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NoReturn, TypeAlias
 
@@ -440,7 +440,6 @@ class Sum(Controller):
     """
 
     parts: tuple[Controller, ...]
-    rate: Rate = field(init=False, default="auto")
 
     def __post_init__(self) -> None:
         n = {part.robot.n for part in self.parts}
@@ -450,11 +449,9 @@ class Sum(Controller):
             raise SimulationError(
                 "sum: the models of the controllers have different loops; the same are expected"
             )
-        rates = {part.rate for part in self.parts if part.rate != "auto"}
-        if len(rates) > 1:
+        if len({part.rate for part in self.parts if part.rate != "auto"}) > 1:
             found = ", ".join(str(part.rate) for part in self.parts)
             raise SimulationError(f"sum: found controllers of rates {found}; one rate is expected")
-        object.__setattr__(self, "rate", next(iter(rates), "auto"))
         for part in self.parts:
             if part.remembered and part.period != self.period:
                 raise SimulationError(
@@ -465,6 +462,10 @@ class Sum(Controller):
     @property
     def robot(self) -> Robot:  # type: ignore[override]
         return self.parts[0].robot
+
+    @property
+    def rate(self) -> Rate:  # type: ignore[override]
+        return next((part.rate for part in self.parts if part.rate != "auto"), "auto")
 
     @property
     def saturated(self) -> bool:  # type: ignore[override]

@@ -36,6 +36,7 @@ from armdyn.program.loops import (
     Set,
 )
 from armdyn.progress import Update
+from armdyn.remarks import Remark
 from armdyn.robot import Robot
 from armdyn.simulation.actuation import Actuation
 from armdyn.simulation.integrand import (
@@ -52,7 +53,7 @@ from armdyn.simulation.integrand import (
     width,
 )
 from armdyn.simulation.laws import Scalars
-from armdyn.simulation.limits import PositionLimits, Watch
+from armdyn.simulation.limits import Watch
 from armdyn.simulation.run import LimitPassed
 from armdyn.simulation.steps import Stepping, total
 from armdyn.simulation.trace import SPEED_LIMIT, Batch, StepChunk, Stop, TimeGrid, Trace, changes
@@ -299,12 +300,12 @@ def integrate_fixed(
     qd0: np.ndarray,
     grid: TimeGrid,
     actuation: Actuation,
-    limits: PositionLimits,
+    watch: Watch,
     update: Update,
 ) -> Trace:
     """All arms over the grid, from all positions q0 (arms, positions) and q̇ (arms, n)."""
-    integrand, kernel = _kernel(robot, actuation.drive(), limits.watch)
-    run = _Steps(integrand, kernel, grid, actuation, limits.watch)
+    integrand, kernel = _kernel(robot, actuation.drive(), watch)
+    run = _Steps(integrand, kernel, grid, actuation, watch)
     run.start(q0, qd0)
     run.advance(update)
     return run.trace()
@@ -431,7 +432,7 @@ class _Steps:
         trace.events += changes(self.grid.t, self.integrand.names, modes, batch)
         if (stopped := np.flatnonzero(started & ended)).size:
             trace.stops += map(self._stop, stopped.tolist(), host(self.state[0, stopped]))
-        trace.notes += [OF_FIRST_ORDER] if self.integrand.surfaces else []
+        trace.remarks += [Remark(OF_FIRST_ORDER)] if self.integrand.surfaces else []
         trace.passed += self._passed(end[:, 2:] * started[:, None], batch)
         return trace
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -16,15 +15,15 @@ from armdyn.model.errors import ModelError
 from armdyn.motion.loads import Carried, Loaded, check_loads
 from armdyn.motion.trajectory import Trajectory
 from armdyn.progress import Update, progress_bar
-from armdyn.remarks import Remark
+from armdyn.remarks import Remark, warn
 from armdyn.robot import Robot
 from armdyn.simulation.actuation import Actuation, LawInput, actuation
 from armdyn.simulation.controller import Controller, with_model
 from armdyn.simulation.errors import SimulationError, SimulationWarning, check
 from armdyn.simulation.fixed_steps import integrate_fixed
 from armdyn.simulation.integrand import WORKS, check_friction, joined, split
-from armdyn.simulation.limits import Limits, PositionLimits, position_limits
-from armdyn.simulation.run import Run, warning_of
+from armdyn.simulation.limits import Limits, Watch, limits_text, watch_of
+from armdyn.simulation.run import Run, speeds_text
 from armdyn.simulation.trace import Stop, TimeGrid, Trace, at_least
 from armdyn.simulation.variable_steps import Effort, integrate_variable
 from armdyn.simulation.where import Where, memory_of, of_states
@@ -255,7 +254,7 @@ def make_run(robot: Robot, method: Method, grid: TimeGrid, driven: Actuation, tr
         *(robot, t, q, qd, tau, torque, wrench, friction),
         events=tuple(sorted(trace.events, key=lambda event: event.time)),
         limits_passed=tuple(sorted(trace.passed, key=lambda passed: passed.time)),
-        remarks=tuple(map(Remark, trace.notes)),
+        remarks=tuple(trace.remarks),
         memory=memory.reshape(*shape, memory.shape[-1]),
         closed=y.reshape(*shape, y.shape[-1]) if robot.model.loops else None,
     )
@@ -382,11 +381,11 @@ def simulate(
     """
     check.robot(robot)
     check.one_of("method", method, "adaptive", "rk4")
-    watched = position_limits(robot, limits)
+    watch = watch_of(robot, limits)
     check_friction(robot)
     most = None if max_steps is None else check.whole_number("max_steps", max_steps, least=1)
     effort = Effort(check.positive("rtol", rtol), check.positive("atol", atol), most)
-    integration = _Integration(method, step, output, watched, effort, progress)
+    integration = _Integration(method, step, output, watch, effort, progress)
     with on_device(q0 if is_cupy(q0) else qd0):
         q, qd = _states(robot, q0, qd0, method)
         batch, n = q.shape[:-1], robot.n
@@ -395,18 +394,16 @@ def simulate(
         grid = _grid(driven.duration, step, output, method, driven.period)
         _check_size(grid, q, 2 * n + robot.mechanism.positions + 3 + driven.memory.shape[-1])
         starts = q.reshape(-1, robot.mechanism.positions), qd.reshape(-1, n)
-        watched.check_start(starts[0])
+        watch.check_start(robot, starts[0])
         loaded = loaded_robot(robot, loads, torque, driven.duration)
         legs = legs_of(loaded, driven)
         runs, stops = integration.run_all(legs, *starts)
         run = judged(joined_legs(robot, loaded, legs, runs), method, grid, stops)
         speeds = run.speeds_passed if limits != "ignore" else ()
-    if run.limits_passed and limits == "warn":
-        warnings.warn(SimulationWarning(watched.warning(run.limits_passed, batch)), stacklevel=2)
-    if speeds:
-        warnings.warn(SimulationWarning(warning_of(speeds, batch)), stacklevel=2)
-    if not run.completed:
-        warnings.warn(SimulationWarning(run.message), stacklevel=2)
+    texts = [limits_text(run.limits_passed, batch)] if run.limits_passed and limits == "warn" else []
+    texts += [speeds_text(speeds, batch)] if speeds else []
+    texts += [run.message] if not run.completed else []
+    warn([Remark(text, "warning") for text in texts], SimulationWarning, 2)
     return run
 
 
@@ -417,7 +414,7 @@ class _Integration:
     method: Method
     step: float
     output: float | None
-    watched: PositionLimits
+    watch: Watch
     effort: Effort
     progress: bool | Update | None
 
@@ -444,9 +441,9 @@ class _Integration:
         grid = _grid(driven.duration, self.step, self.output, method, driven.period)
         with progress_bar(f"simulating {robot.name}", self.progress) as update:
             if method == "rk4":
-                trace = integrate_fixed(robot, q, qd, grid, driven, self.watched, update)
+                trace = integrate_fixed(robot, q, qd, grid, driven, self.watch, update)
             else:
-                trace = integrate_variable(robot, q, qd, grid, driven, self.watched, self.effort, update)
+                trace = integrate_variable(robot, q, qd, grid, driven, self.watch, self.effort, update)
         run = make_run(robot, method, grid, driven, trace)
         return run, [replace(stop, instant=stop.instant + leg.start) for stop in trace.stops]
 

@@ -11,6 +11,7 @@ from typing import TypeAlias
 import numpy as np
 
 from armdyn.kernels.cuda.arrays import host
+from armdyn.remarks import Remark
 from armdyn.simulation.run import Event, EventKind, LimitPassed
 
 # ------------------------------------------------------------------------------------------------------------
@@ -158,7 +159,7 @@ class Trace:
     events: list[Event] = field(default_factory=list)
     stops: list[Stop] = field(default_factory=list)
     passed: list[LimitPassed] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    remarks: list[Remark] = field(default_factory=list)
 
 
 def changes(t: np.ndarray, names: Sequence[str], sliding: np.ndarray, batch: Batch) -> list[Event]:

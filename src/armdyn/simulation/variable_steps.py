@@ -26,7 +26,7 @@ from armdyn.robot import Robot
 from armdyn.simulation.actuation import Actuation
 from armdyn.simulation.integrand import SINGULAR, Drive, Integrand, lost, split
 from armdyn.simulation.laws import Scalars
-from armdyn.simulation.limits import PositionLimits, Watched
+from armdyn.simulation.limits import Watch, Watched
 from armdyn.simulation.run import Event, LimitPassed
 from armdyn.simulation.steps import Stepping, total
 from armdyn.simulation.trace import SPEED_LIMIT, Stop, TimeGrid, Trace, changes, place
@@ -327,7 +327,7 @@ def integrate_variable(
     qd0: np.ndarray,
     grid: TimeGrid,
     actuation: Actuation,
-    limits: PositionLimits,
+    watch: Watch,
     effort: Effort,
     update: Update,
 ) -> Trace:
@@ -345,7 +345,7 @@ def integrate_variable(
 
         own = actuation.of_arm(k)
         trial = TrialStep(integrand, kernel, own, effort)
-        moving = _MovingArm(trial, own, grid, limits, trace.states[:, k], report)
+        moving = _MovingArm(trial, own, grid, watch, trace.states[:, k], report)
         moving.held = None if held is None else held[:, k]
         moving.remembered = None if kept is None else kept[:, k]
         moving.most = effort.most(grid.duration, moving.longest)
@@ -371,7 +371,7 @@ class _MovingArm:
     trial: TrialStep
     actuation: Actuation
     grid: TimeGrid
-    limits: PositionLimits
+    watch: Watch
     rows: np.ndarray
     update: Update
     held: np.ndarray | None = None
@@ -390,7 +390,7 @@ class _MovingArm:
         self.shown = np.zeros(len(self.integrand.surfaces))  # in which direction surfaces slide
         self.beyond = np.full(len(self.shown), BEYOND)
         self.longest = self.actuation.longest_step(self.grid.output)
-        self.watched = list(self.limits.watch.joints)
+        self.watched = list(self.watch.joints)
 
     def run(self, q: np.ndarray, qd: np.ndarray) -> None:
         """Integrates to the end."""
@@ -551,7 +551,7 @@ class _MovingArm:
                 found.append((t, bool(watched.position(states[k]) > watched.upper), watched))
         for t, above, watched in sorted(found):
             passed = self._left(watched, above, t)
-            if self.limits.watch.stops:
+            if self.watch.stops:
                 self._keep(t)
                 trial.x[:] = trial.state_after(t - trial.t)
                 trial.t, self.at_limit = t, True
