@@ -13,9 +13,9 @@ from scipy.optimize import minimize_scalar
 
 from armdyn.identification.errors import IdentificationError, check, on_one_thread
 from armdyn.identification.log import Log, Record
-from armdyn.identification.regression import RANK, Factors, Problem, Surfaces, merged
+from armdyn.identification.regression import RANK, Factors, Problem, merged
 from armdyn.identification.signals import States, states
-from armdyn.identification.template import make_template
+from armdyn.identification.template import Surfaces, make_template
 from armdyn.robot import Robot
 
 MOST = 0.1  # s: longer delays are not looked for

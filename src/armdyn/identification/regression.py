@@ -24,9 +24,8 @@ from armdyn.identification.signals import (
     segments_of,
     states,
 )
-from armdyn.identification.template import Template
+from armdyn.identification.template import Surfaces, Template
 from armdyn.model.friction import TERMS, Sliding, Surface
-from armdyn.robot import Robot
 from armdyn.robot.friction import speeds_of
 
 # ------------------------------------------------------------------------------------------------------------
@@ -179,44 +178,6 @@ def smooth_sign(speed: np.ndarray, width: np.ndarray | float) -> np.ndarray:
         return np.asarray(np.where(width > 0, np.tanh(speed / width), np.sign(speed)))
 
 
-@dataclass(frozen=True)
-class Surfaces:
-    """Where friction acts: joints, then motors that turn with several."""
-
-    robot: Robot
-    of: tuple[Surface, ...]
-    rows: np.ndarray  # (E, positions): of positions, which without loops are the coordinates
-
-    @staticmethod
-    def of_robot(robot: Robot) -> Surfaces:
-        found = robot.mechanism.friction
-        rows = np.zeros((len(found), robot.mechanism.positions))
-        for e, surface in enumerate(found):
-            for j, k in surface.row:
-                rows[e, j] = k
-        return Surfaces(robot, found, rows)
-
-    @cached_property
-    def own(self) -> np.ndarray:
-        """(n,): of each coordinate, the surface that is its joint."""
-        model = self.robot.model
-        motors = model.positions[len(model.positions) - len(model.elastic) :]
-        names = [link.name for link in (*model.moving, *motors)]
-        return np.array([names.index(link.name) for link in model.coordinates])
-
-    def at(self, q: np.ndarray) -> np.ndarray:
-        """Rows over coordinates: (E, n), with loops (..., E, n) at q (..., n)."""
-        return (
-            self.rows
-            if not self.robot.mechanism.loops
-            else np.asarray(self.rows @ self.robot.assembly.rates(q))
-        )
-
-    def speeds(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """(…, E) at joint velocities (…, n)."""
-        return speeds_of(self.at(q), qd)
-
-
 def of_term(surface: Surface, term: str, speed: np.ndarray, direction: np.ndarray) -> np.ndarray:
     """What a coefficient of friction is multiplied with on a surface."""
     slides = Sliding(speed, direction, surface.stribeck_velocity)
@@ -264,15 +225,7 @@ class Problem:
     @cached_property
     def friction(self) -> list[tuple[int, int, str]]:
         """Column, surface and term of each parameter of friction."""
-        joints = len(self.template.robot.mechanism.bodies)
-        at_motor = {(s.part, s.joint): joints + k for k, s in enumerate(self.surfaces.of[joints:])}
-        found = []
-        for p, parameter in enumerate(self.template.layout):
-            part, entry = parameter.kind.part, parameter.kind.entry
-            if part in ("joint", "motor", "idler") and entry in TERMS:
-                e = parameter.joint if part == "joint" else at_motor[part, parameter.joint]
-                found.append((p, e, entry))
-        return found
+        return self.surfaces.columns(self.template.layout)
 
     def states(self, record: Record) -> Iterator[States]:
         """States of a record that may enter the fit, segment by segment."""
@@ -288,11 +241,8 @@ class Problem:
         """Factors of states; None where none of them may enter the fit."""
         found: Factors | None = None
         for part in parts:
-            for start, stop in part.blocks:
-                use = part.use[start:stop]
-                if use.any():
-                    Y = part.seen_between(self, start, stop)
-                    found = merge(found, Factors.of(Y, part.tau[start:stop], use))
+            for at, Y in part.seen_by(self):
+                found = merge(found, Factors.of(Y, part.tau[at], part.use[at]))
         return found
 
     def seen_torques(self, part: States, x: np.ndarray) -> np.ndarray:

@@ -15,14 +15,13 @@ from armdyn.identification.log_set import BLOCK, SLOWEST, LogSet, reach
 from armdyn.identification.regression import (
     Factors,
     Problem,
-    Surfaces,
     column_scales,
     joint_scales,
     smooth_sign,
     solve,
 )
 from armdyn.identification.signals import DENSE, Kinematics, States, segments_of, states
-from armdyn.identification.template import Free, FrictionTerms, Template, make_template
+from armdyn.identification.template import Free, FrictionTerms, Surfaces, Template, make_template
 from armdyn.model.friction import TERMS, Sliding
 from armdyn.robot import Robot
 from armdyn.robot.friction import speeds_of
@@ -39,8 +38,8 @@ FOLDS = 10
 _ROUNDING = 1e-12  # of the greatest eigenvalue
 
 
-# Of some of the instants of a part, from start to before stop: Y (M, n, P) and z (M, n).
-Data: TypeAlias = Callable[[States, int, int], tuple[np.ndarray, np.ndarray]]
+# Columns (M, n, …) as Y (M, n, P), torques that are known (M, n), and the joints' scales (n,).
+Split: TypeAlias = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -51,21 +50,16 @@ class Products:
     rows: int
 
     @staticmethod
-    def of(parts: Sequence[States], data: Data, folds: int = FOLDS) -> Products:
-        """Products of parts in the order of time; `data` gives Y (M, n, P) and z (M, n), scaled already."""
+    def of(parts: Sequence[States], columns: Callable[[Kinematics], np.ndarray], split: Split) -> Products:
+        """Products of parts in the order of time; z are torques less what `split` finds known of them."""
         used = np.concatenate([part.use.any(1) for part in parts])
-        fold = np.minimum(np.cumsum(used) * folds // max(int(used.sum()), 1), folds - 1)
-        G: np.ndarray | None = None
-        first = 0
-        for part in parts:
-            for start, stop in part.blocks:
-                use, of_part = part.use[start:stop], fold[first + start : first + stop]
-                if use.any():
-                    Y, z = data(part, start, stop)
-                    G = np.zeros((folds, Y.shape[2] + 1, Y.shape[2] + 1)) if G is None else G
-                    _add(G, Y, z, use, of_part)
-            first += len(part)
-        assert G is not None
+        fold = np.minimum(np.cumsum(used) * FOLDS // max(int(used.sum()), 1), FOLDS - 1)
+        G = np.zeros(0)
+        for part, own in zip(parts, np.split(fold, np.cumsum([len(part) for part in parts])), strict=False):
+            for at, seen in part.seen_by(columns):
+                Y, known, scale = split(seen)
+                G = G if G.size else np.zeros((FOLDS, Y.shape[2] + 1, Y.shape[2] + 1))
+                _add(G, Y / scale[:, None], (part.tau[at] - known) / scale, part.use[at], own[at])
         return Products(G, int(sum(part.use.sum() for part in parts)))
 
     def errors(self, columns: np.ndarray, dampings: Sequence[float]) -> np.ndarray:
@@ -181,13 +175,7 @@ class Candidates:
         self.free = np.flatnonzero(free[self.kept])
         coulomb = [(e, free[p]) for p, e, term in self.plain.friction if term == "coulomb"]
         self.free_coulomb = np.array([e for e, is_free in coulomb if is_free], int)
-        self.scale = scale
-        self.products = Products.of(parts, self._data)
-
-    def _data(self, part: States, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-        wide = part.seen_between(self._wide, start, stop)
-        z = part.tau[start:stop] - wide[:, :, -1]
-        return wide[:, :, :-1] / self.scale[:, None], z / self.scale
+        self.products = Products.of(parts, self._wide, lambda x: (x[..., :-1], x[..., -1], scale))
 
     def _wide(self, motion: Kinematics) -> np.ndarray:
         """The columns of all models, and the torques of the description."""
@@ -402,13 +390,10 @@ def _trimmed(parts: Sequence[States]) -> list[States]:
 
 def _error(problem: Problem, parts: Sequence[States], scale: np.ndarray, free: np.ndarray) -> float:
     """The error of the plain model on folds that were left out, with the best damping."""
-
-    def data(part: States, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-        Y = part.seen_between(problem, start, stop)
-        z = part.tau[start:stop] - Y @ problem.template.prior
-        return Y / scale[:, None], z / scale
-
-    errors = Products.of(parts, data).errors(np.flatnonzero(free), DAMPINGS)
+    prior = problem.template.prior
+    errors = Products.of(parts, problem, lambda Y: (Y, Y @ prior, scale)).errors(
+        np.flatnonzero(free), DAMPINGS
+    )
     return float(errors.sum(0).min())
 
 

@@ -278,6 +278,12 @@ class States:
         found[:, alive] = low_pass(flat[:, alive], self.cutoff, self.rate)
         return found.reshape(x.shape)
 
+    def seen_by(self, f: Callable[[Kinematics], np.ndarray]) -> Iterator[tuple[slice, np.ndarray]]:
+        """f (M, …) of the motion as the low-pass shows it, some instants at a time, where any may be used."""
+        for start, stop in self.blocks:
+            if self.use[start:stop].any():
+                yield slice(start, stop), self.seen_between(f, start, stop)
+
     @property
     def blocks(self) -> list[tuple[int, int]]:
         """Start and stop of blocks whose regressors fit in memory."""
