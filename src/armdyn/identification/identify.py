@@ -6,9 +6,9 @@ import inspect
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -23,21 +23,17 @@ from armdyn.identification.log_files import LogFile
 from armdyn.identification.log_set import LogSet, left_out, record_of
 from armdyn.identification.methods import (
     METHODS,
-    WIDER,
     Estimate,
     EstimationData,
-    Given,
     check_instruments,
     covariance,
     repetition,
 )
 from armdyn.identification.regression import RANK, Factors, Problem, merge
 from armdyn.identification.selection import (
-    DAMPED,
-    DAMPINGS,
     Chosen,
     Friction,
-    Wishes,
+    Request,
     choose_model,
     enough_records,
     long_records,
@@ -60,17 +56,6 @@ SEEN = 1e-6  # and what a motion without noise must exceed
 WAITING = 32  # parts of logs that are with workers at a time
 NOTES = 10  # of one log, from all its parts
 POSSIBLE = ("weighted", "ordinary", "robust")  # methods that bodies that can exist go with
-
-
-@dataclass(frozen=True)
-class Request:
-    """The options of `identify`; None is chosen from the data."""
-
-    method: str
-    wishes: Wishes  # for the model
-    instruments: Sequence[Given] | None
-    consistent: bool
-    prior: Any  # for bodies that can exist
 
 
 def checked(
@@ -100,10 +85,7 @@ def checked(
     if wish is None and not free.chooses_friction:  # terms that are not estimated are not chosen either
         wish = Friction()
     damping = 0.0 if method in UNDAMPED else damping
-    dampings = DAMPED if method == "damped" else DAMPINGS
-    wider = WIDER if method == "instrumental" else 1.0
-    wishes = Wishes(cutoff, wish, damping, add and free.adds, free, dampings, wider)
-    return Request(method, wishes, given, bool(consistent), prior)
+    return Request(method, cutoff, wish, damping, add and free.adds, free, given, bool(consistent), prior)
 
 
 def _friction(friction: Any) -> Friction | None:
@@ -221,26 +203,26 @@ def _fitted(train: LogSet, other: LogSet | None, request: Request, executor: Any
     records = enough_records(train)
     _check_motion(train, records)
     with stage("choosing filters and friction"):
-        chosen = choose_model(robot, records, request.wishes)
+        chosen = choose_model(robot, records, request)
     with stage("regression"):
         factors, remarks = collect(train, chosen.problem, executor, update)
-    free = request.wishes.free.mask(chosen.problem.template)
+    free = request.free.mask(chosen.problem.template)
     _check_enough(factors, free)
     with stage("estimating"):
         data = EstimationData(train, chosen, factors, free, request.instruments)
         found = METHODS[request.method](data)
-        final = _final(chosen, found, request)
-    notes = [*final.notes, *delay_note(chosen.problem, records), *_load_note(robot)]
+        x, fitted, noticed = _final(chosen, found, request)
+    notes = [*noticed, *delay_note(chosen.problem, records), *_load_note(robot)]
     with stage("residuals"):
-        residuals, use = _residuals(train, chosen, final.x)
+        residuals, use = _residuals(train, chosen, x)
         repeats = repetition(residuals, use, int(free.sum()) - found.open.shape[1])
     training = Training.of(records, chosen.problem)
     with stage("validation"):
-        tried = None if other is None else validate_fit(chosen.problem, final.x, other, training)
+        tried = None if other is None else validate_fit(chosen.problem, x, other, training)
     return Fit(
-        robot=final.robot,
+        robot=fitted,
         described=robot,
-        x=final.x,
+        x=x,
         covariance_x=covariance(found, repeats),
         open=found.open,
         model=chosen,
@@ -250,7 +232,7 @@ def _fitted(train: LogSet, other: LogSet | None, request: Request, executor: Any
         repeats=repeats,
         factors=factors,
         singular_values=found.singular_values,
-        training_error=_training_error(factors, final.x),
+        training_error=_training_error(factors, x),
         consistent=request.consistent,
         remarks=(*remarks, *map(Remark, notes)),
         training=training,
@@ -346,27 +328,19 @@ def _check_enough(factors: Factors, free: np.ndarray) -> None:
         )
 
 
-class _Final(NamedTuple):
-    """The parameters of a fit, the robot that has them, and what is to be said."""
-
-    x: np.ndarray  # (p,)
-    robot: Robot
-    notes: tuple[str, ...]
-
-
-def _final(chosen: Chosen, found: Estimate, request: Request) -> _Final:
-    """The estimates as they are, or what is nearest to them that bodies can have."""
+def _final(chosen: Chosen, found: Estimate, request: Request) -> tuple[np.ndarray, Robot, tuple[str, ...]]:
+    """The estimates (p,) as they are, or what is nearest to them that bodies can have; robot and notes."""
     template = chosen.problem.template
     if not request.consistent:
         robot = template.robot.with_parameters(found.x)
         damped = () if not chosen.damping else (_damping_note(chosen.damping),)
-        return _Final(found.x, robot, (*found.notes, *damped, *_impossible(robot)))
+        return found.x, robot, (*found.notes, *damped, *_impossible(robot))
     R = found.factors.weighted(found.scale)
     nominal = request.prior is None or (isinstance(request.prior, str) and request.prior == "nominal")
     prior = template.prior if nominal else request.prior
     speeds = chosen.greatest[: template.robot.n]
     bodies = possible(template.robot, R[:, :-1], R[:, -1], prior=prior, speeds=speeds)
-    return _Final(bodies.parameters, bodies.robot, (*found.notes, *bodies.notes))
+    return bodies.parameters, bodies.robot, (*found.notes, *bodies.notes)
 
 
 def _damping_note(damping: float) -> str:

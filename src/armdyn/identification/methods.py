@@ -308,7 +308,6 @@ def _lengths(factors: Factors) -> np.ndarray:
 # instrument: (Y₁ᵀY₂ + Y₂ᵀY₁) π = (Y₁ + Y₂)ᵀ τ.
 
 
-WIDER = 3.0  # times the cut-off of least squares: noise costs variance here and no bias, smoothing bias
 LEAST = 0.1  # of a direction's moment: if noise is more than the rest, instruments are too weak for it
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -245,20 +245,23 @@ SPARSER = 4.0  # times fewer instants than a fit has, which is enough to compare
 HOPELESS = 2.0  # times the least error: lower cut-offs are not tried
 START = 0.02  # width of the sign while the cut-off is chosen, of the greatest speed
 ENOUGH, SPANS = 20_000, 10  # states from which choices are made, and spans of a long log that have them
+WIDER = 3.0  # times the cut-off of least squares for instruments: noise costs variance there and no bias
 LONG = 200_000  # samples from which it is seen how alike neighbouring residuals are
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """Options that the caller fixes; None is chosen from the data."""
+class Request:
+    """The options of `identify`; None is chosen from the data."""
 
-    cutoff: float | None = None
-    friction: Friction | None = None  # with its width
-    damping: float | None = None
-    add: bool = True  # terms that the description does not have
-    free: Free = field(default_factory=Free)  # what is estimated
-    dampings: tuple[float, ...] = DAMPINGS  # to choose from
-    wider: float = 1.0  # times the cut-off that is chosen
+    method: str
+    cutoff: float | None
+    friction: Friction | None  # with its width
+    damping: float | None
+    add: bool  # terms that the description does not have
+    free: Free  # what is estimated
+    instruments: Any = None
+    consistent: bool = False
+    prior: Any = None  # for bodies that can exist
 
 
 @dataclass(frozen=True)
@@ -273,25 +276,26 @@ class Chosen:
     greatest: np.ndarray  # (E,) speeds of the surfaces [rad/s or m/s]
 
 
-def choose_model(robot: Robot, records: Sequence[Record], wishes: Wishes) -> Chosen:
+def choose_model(robot: Robot, records: Sequence[Record], request: Request) -> Chosen:
     """The model for the logs that these records are of; `enough_records` are enough to choose by."""
-    template = make_template(robot, add=wishes.add)
-    free = wishes.free.mask(template)
-    cutoff, tried = _cutoff(template, records, wishes, free)
+    template = make_template(robot, add=request.add)
+    free = request.free.mask(template)
+    cutoff, tried = _cutoff(template, records, request, free)
     parts = _parts(records, cutoff)
     if not sum(int(part.use.sum()) for part in parts):
         raise IdentificationError("no sample is left for the fit: all are at the ends of short stretches")
     surfaces = Surfaces.of_robot(template.robot)
     greatest = greatest_speeds(surfaces, parts)
-    friction, damping, trials = wishes.friction, wishes.damping, list[Trial]()
+    friction, damping, trials = request.friction, request.damping, list[Trial]()
     if friction is None or damping is None:
         models = FAMILY if friction is None else (friction,)
-        dampings = wishes.dampings if damping is None else (damping,)
+        several = DAMPED if request.method == "damped" else DAMPINGS
+        dampings = several if damping is None else (damping,)
         scale = noise_scale(Problem(template, START * greatest), parts, free)
         trials = Candidates(template, parts, scale, free, models).trials(dampings)
         best = choose(trials)
         friction, damping = best.friction, best.damping
-    full = make_template(robot, friction_terms(friction, greatest, surfaces.own), wishes.add)
+    full = make_template(robot, friction_terms(friction, greatest, surfaces.own), request.add)
     problem = Problem(full, friction.width * greatest, cutoff)
     return Chosen(problem, friction, damping, tried, tuple(trials), greatest)
 
@@ -349,13 +353,13 @@ def _parts(records: Iterable[Record], cutoff: float | None, fastest: float | Non
 
 
 def _cutoff(
-    template: Template, records: Sequence[Record], wishes: Wishes, free: np.ndarray
+    template: Template, records: Sequence[Record], request: Request, free: np.ndarray
 ) -> tuple[float | None, tuple[tuple[float, float], ...]]:
     """The lowest cut-off that predicts nearly as well as the best; lower ones pass less noise on."""
     if all(record.qdd is not None for record in records):
         return None, ()
-    if wishes.cutoff is not None:
-        return wishes.cutoff, ()
+    if request.cutoff is not None:
+        return request.cutoff, ()
     rates = [segment.rate for record in records for segment in segments_of(record)]
     highest = min(FASTEST, NYQUIST_SHARE * min(rates, default=np.inf))
     count = max(1, int(np.log(highest / SLOWEST) / np.log(STEP)) + 1)
@@ -373,7 +377,8 @@ def _cutoff(
         return float(highest), ()
     least = min(error for _, error in tried)
     chosen = min(cutoff for cutoff, error in tried if error <= (1 + NEAR) * least)
-    return float(min(wishes.wider * chosen, highest)), tuple(tried)
+    wider = WIDER if request.method == "instrumental" else 1.0
+    return float(min(wider * chosen, highest)), tuple(tried)
 
 
 def _trimmed(parts: Sequence[States]) -> list[States]:
