@@ -18,6 +18,7 @@ from armdyn.identification.pseudo_inertia import (
     about_centre,
     at_centre,
     congruence,
+    is_possible,
     pseudo_inertia,
     stacked,
     unstacked,
@@ -213,16 +214,10 @@ class OwnBodies:
         return np.asarray(parameters[self.places] - self.fixed - rotors)
 
 
-def impossible_links(robot: Robot, tolerance: float = 1e-9) -> tuple[str, ...]:
+def impossible_links(robot: Robot) -> tuple[str, ...]:
     """The moving links whose own body cannot exist: mass, a principal moment or the triangle inequality."""
-    own = OwnBodies.of(robot)(robot.parameters)
-    found = []
-    for link, body in zip(robot.model.moving, own, strict=True):
-        P = pseudo_inertia(body)
-        size = np.sqrt(np.maximum(np.abs(np.diag(P)), 1e-300))
-        if np.linalg.eigvalsh(P / np.outer(size, size)).min() < -tolerance:
-            found.append(link.name)
-    return tuple(found)
+    bodies = zip(robot.model.moving, OwnBodies.of(robot)(robot.parameters), strict=True)
+    return tuple(link.name for link, body in bodies if not is_possible(pseudo_inertia(body), 1e-9))
 
 
 # ------------------------------------------------------------------------------------------------------------

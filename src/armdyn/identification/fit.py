@@ -70,27 +70,6 @@ class EstimateRow:
         return "" if self.essential else "poorly"
 
 
-def rows(fit: Fit) -> tuple[EstimateRow, ...]:
-    errors, intervals, nominal = fit.standard_errors, fit.intervals, fit.values_of(fit.described)
-    leading = [fit.base.grouping.layout[p] for p in fit.base.grouping.leading]
-    return tuple(
-        EstimateRow(
-            name=parameter.name,
-            combination=fit.base.combinations[k],
-            joint=parameter.joint + 1,
-            unit=unit(fit.robot, parameter),
-            estimate=float(fit.parameters[k]),
-            standard_error=float(errors[k]),
-            low=float(intervals[k, 0]),
-            high=float(intervals[k, 1]),
-            nominal=float(nominal[k]),
-            shown=not fit.not_shown[k],
-            essential=bool(fit.essential[k]),
-        )
-        for k, parameter in enumerate(leading)
-    )
-
-
 def unit(robot: Robot, parameter: Parameter) -> str:
     """The unit of a parameter of the vector."""
     kind = parameter.kind
@@ -105,33 +84,6 @@ def unit(robot: Robot, parameter: Parameter) -> str:
     if kind.entry == "stiffness":
         return f"{effort}/{speed[:-2]}"
     return TERMS[kind.entry].unit(effort, speed[:-2]) if kind.entry in TERMS else effort
-
-
-def to_dict(fit: Fit) -> dict[str, Any]:
-    """The numbers of a fit as JSON has them."""
-    model = fit.model
-    found: dict[str, Any] = {
-        "robot": fit.robot.name,
-        "method": fit.method,
-        "consistent": fit.consistent,
-        "training_error": fit.training_error,
-        "cutoff": model.problem.cutoff,
-        "friction": asdict(model.friction),
-        "sign_width": model.problem.width,
-        "damping": model.damping,
-        "condition": fit.condition,
-        "singular_values": fit.singular_values,
-        "added": fit.added,
-        "parameters": dict(zip(fit.robot.parameter_names, fit.robot.parameters, strict=True)),
-        "base": [asdict(row) | {"relative_error": row.relative_error} for row in rows(fit)],
-        "joints": [
-            {"scale": float(s), "repeats": float(r)} for s, r in zip(fit.scale, fit.repeats, strict=True)
-        ],
-        "validation": None if fit.validation is None else _validation(fit.validation),
-        "notes": fit.notes,
-    }
-    plain: dict[str, Any] = _plain(found)
-    return plain
 
 
 def _validation(found: Validation) -> dict[str, Any]:
@@ -631,7 +583,24 @@ class Fit(Shown):
 
     def table(self) -> tuple[EstimateRow, ...]:
         """A row for each base parameter: combination, estimate, standard error, interval, nominal value."""
-        return rows(self)
+        errors, intervals, nominal = self.standard_errors, self.intervals, self.values_of(self.described)
+        leading = [self.base.grouping.layout[p] for p in self.base.grouping.leading]
+        return tuple(
+            EstimateRow(
+                name=parameter.name,
+                combination=self.base.combinations[k],
+                joint=parameter.joint + 1,
+                unit=unit(self.robot, parameter),
+                estimate=float(self.parameters[k]),
+                standard_error=float(errors[k]),
+                low=float(intervals[k, 0]),
+                high=float(intervals[k, 1]),
+                nominal=float(nominal[k]),
+                shown=not self.not_shown[k],
+                essential=bool(self.essential[k]),
+            )
+            for k, parameter in enumerate(leading)
+        )
 
     def summary(self, parameters: bool = True) -> str:
         """Errors, filter, friction and why, added terms, notes and, if wanted, every base parameter."""
@@ -639,7 +608,30 @@ class Fit(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """All numbers of the fit in lists and texts, for JSON; infinite ones are None."""
-        return to_dict(self)
+        model = self.model
+        found: dict[str, Any] = {
+            "robot": self.robot.name,
+            "method": self.method,
+            "consistent": self.consistent,
+            "training_error": self.training_error,
+            "cutoff": model.problem.cutoff,
+            "friction": asdict(model.friction),
+            "sign_width": model.problem.width,
+            "damping": model.damping,
+            "condition": self.condition,
+            "singular_values": self.singular_values,
+            "added": self.added,
+            "parameters": dict(zip(self.robot.parameter_names, self.robot.parameters, strict=True)),
+            "base": [asdict(row) | {"relative_error": row.relative_error} for row in self.table()],
+            "joints": [
+                {"scale": float(s), "repeats": float(r)}
+                for s, r in zip(self.scale, self.repeats, strict=True)
+            ],
+            "validation": None if self.validation is None else _validation(self.validation),
+            "notes": self.notes,
+        }
+        plain: dict[str, Any] = _plain(found)
+        return plain
 
     def __str__(self) -> str:
         return self.summary()

@@ -110,17 +110,16 @@ def runs(mask: np.ndarray) -> list[tuple[int, int]]:
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
-def rows_text(rows: Sequence[int] | np.ndarray, word: str = "row") -> str:
-    """ "row 7", "rows 7 and 9", "rows 7, 9, 12 and 35 others"; stretches as "rows 7 to 20"."""
+def rows_text(rows: Sequence[int] | np.ndarray) -> str:
+    """ "row 7", "rows 7 and 9", "rows 7, 9, 12 and 35 others"; those in a row as "rows 7 to 20"."""
     rows = [int(row) for row in rows]
     if len(rows) == 1:
-        return f"{word} {rows[0]}"
+        return f"row {rows[0]}"
     if len(rows) > 2 and rows[-1] - rows[0] == len(rows) - 1:
-        return f"{word}s {rows[0]} to {rows[-1]}"
+        return f"rows {rows[0]} to {rows[-1]}"
     if len(rows) <= _MOST:
-        return f"{word}s {', '.join(map(str, rows[:-1]))} and {rows[-1]}"
-    others = len(rows) - _MOST
-    return f"{word}s {', '.join(map(str, rows[:_MOST]))} and {others} other{'s' * (others > 1)}"
+        return f"rows {', '.join(map(str, rows[:-1]))} and {rows[-1]}"
+    return f"rows {', '.join(map(str, rows[:_MOST]))} and {counted(len(rows) - _MOST, 'other')}"
 
 
 def counted(number: int, word: str) -> str:

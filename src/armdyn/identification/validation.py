@@ -323,13 +323,7 @@ class Validation:
         return self.summary()
 
 
-def validate(
-    problem: Problem,
-    x: np.ndarray,
-    samples: LogSet,
-    training: Training,
-    what: str = "validation",
-) -> Validation:
+def validate(problem: Problem, x: np.ndarray, samples: LogSet, training: Training) -> Validation:
     """Try parameters x (p,) on logs; warn where these are no test."""
     robot = samples.robot
     every = Gathered(robot.n)
@@ -348,10 +342,10 @@ def validate(
             shared += training.shared(found.record, used)
             count += int(used.sum())
     if coverage is None:
-        raise IdentificationError(f"{what}: no sample of these logs has a torque to compare with")
+        raise IdentificationError("validation: no sample of these logs has a torque to compare with")
     overlap = shared / count
     texts = (*_overlap(overlap), *_standstill(robot, coverage, training.coverage))
-    remarks = tuple(Remark(text, "warning", what) for text in texts)
+    remarks = tuple(Remark(text, "warning", "validation") for text in texts)
     warn(remarks, IdentificationWarning, 3)
     errors = {name: own.error for name, own in each.items()}
     return Validation(every.error, errors, every.joints(), coverage, overlap, remarks)

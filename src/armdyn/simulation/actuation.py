@@ -13,7 +13,7 @@ from armdyn.motion.trajectory import Trajectory
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_name
 from armdyn.robot.wrenches import label, of_links
-from armdyn.simulation.controller import Controller, Later, frozen, side_by_side
+from armdyn.simulation.controller import Controller, frozen, side_by_side
 from armdyn.simulation.errors import SimulationError, check
 from armdyn.simulation.integrand import Drive, Held, tau_as_given, wrench_names
 from armdyn.simulation.where import CPU, FUNCTION_ON_GPU, Where
@@ -165,9 +165,14 @@ class LawInput(DriveInput):
 
     controller: Controller = field(kw_only=True)
     memory: np.ndarray = field(kw_only=True)  # at the start, (arms or 1, m)
+    start: float = field(kw_only=True, default=0.0)
 
     def later(self, start: float) -> LawInput:
-        return replace(self, controller=Later(self.controller, start)) if start else self
+        return replace(self, start=self.start + start)
+
+    def targets(self, t: np.ndarray) -> np.ndarray:
+        """The controller's signals side by side, (N, columns) at times (N,)."""
+        return self.controller.targets(t + self.start)
 
     @property
     def constants(self) -> np.ndarray:
@@ -175,11 +180,10 @@ class LawInput(DriveInput):
 
     def signals(self, t: np.ndarray) -> np.ndarray:
         moving = self.controller.period is None and self.controller.sizes[1]
-        return self.controller.targets(t)[:, None] if moving else super().signals(t)
+        return self.targets(t)[:, None] if moving else super().signals(t)
 
     def values(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, followers: np.ndarray, alone: bool) -> Any:
-        targets = self.controller.targets(t)[:, None]
-        return self.controller.evaluate(self.rows, targets, q, qd, followers=followers)
+        return self.controller.evaluate(self.rows, self.targets(t)[:, None], q, qd, followers=followers)
 
     def of_arm(self, k: int) -> DriveInput:
         own = super().of_arm(k)
@@ -255,13 +259,18 @@ class Actuation:
         return replace(self, duration=duration, torque=torque, wrenches=tuple(wrenches))
 
     @property
+    def law(self) -> LawInput | None:
+        """The torques, where they are those of a controller."""
+        return self.torque if isinstance(self.torque, LawInput) else None
+
+    @property
     def controller(self) -> Controller | None:
-        return self.torque.controller if isinstance(self.torque, LawInput) else None
+        return None if self.law is None else self.law.controller
 
     @property
     def memory(self) -> np.ndarray:
         """The memory of the controller at the start, (arms or 1, m); m is 0 where there is none."""
-        return self.torque.memory if isinstance(self.torque, LawInput) else np.zeros((1, 0))
+        return np.zeros((1, 0)) if self.law is None else self.law.memory
 
     @property
     def period(self) -> float | None:
@@ -276,7 +285,8 @@ class Actuation:
     @property
     def breaks(self) -> np.ndarray:
         """Instants within the duration at which torques may jump [s]."""
-        found = np.zeros(0) if self.controller is None else np.asarray(self.controller.jumps, float)
+        law = self.law
+        found = np.zeros(0) if law is None else np.asarray(law.controller.jumps, float) - law.start
         return found[(found > 0) & (found < self.duration)]
 
     def longest_step(self, output: float) -> float:

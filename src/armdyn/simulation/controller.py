@@ -421,7 +421,7 @@ def check_rate(rate: Any) -> None:
 
 
 # ------------------------------------------------------------------------------------------------------------
-# Controllers made of others: sums, `a + b`, and the same with another time or model.
+# Controllers made of others: sums, `a + b`, and the same with another model.
 
 
 def added(a: Controller, b: Any) -> Controller:
@@ -510,35 +510,6 @@ class Sum(Controller):
             tau, later = part.checked_torques(q, qd, own)
             total, memory = [a + b for a, b in zip(total, tau, strict=True)], memory + later
         return (total, memory) if self.remembered else total
-
-
-class Later(Controller):
-    """A controller with a time that begins at `start` [s] of its own."""
-
-    def __init__(self, inner: Controller, start: float) -> None:
-        self.inner, self.start = inner, start
-        self.robot, self.saturated, self.rate = inner.robot, inner.saturated, inner.rate
-
-    def constants(self) -> Arrays:
-        return self.inner.constants()
-
-    def signals(self, t: np.ndarray) -> Arrays:
-        return self.inner.signals(t + self.start)
-
-    def torques(self, q: Scalars, qd: Scalars, given: Given) -> Scalars | tuple[Scalars, Scalars]:
-        return self.inner.torques(q, qd, given)
-
-    @property
-    def jumps(self) -> np.ndarray:
-        return np.asarray(self.inner.jumps - self.start)
-
-    @property
-    def compensates_dry_friction(self) -> bool:
-        return self.inner.compensates_dry_friction
-
-    @property
-    def memory(self) -> np.ndarray:
-        return self.inner.memory
 
 
 def with_model(controller: Controller, robot: Robot) -> Controller:

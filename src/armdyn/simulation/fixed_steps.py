@@ -406,14 +406,14 @@ class _Steps:
 
     def _samples(self, starts: np.ndarray) -> dict[str, np.ndarray]:
         """Steps in which the law is due, its gains, and its targets there."""
-        controller, index = self.actuation.controller, self.actuation.sample_index(starts)
-        assert controller is not None
+        law, index = self.actuation.law, self.actuation.sample_index(starts)
+        assert law is not None
         due = np.diff(index, prepend=self.sample) > 0
         self.sample = int(index[-1])
         targets = np.zeros((len(starts), 1, self.columns.get("targets", 0)))
         if due.any():
-            targets[due] = controller.targets(starts[due])[:, None]
-        gains = self.actuation.torque.rows[None]
+            targets[due] = law.targets(starts[due])[:, None]
+        gains = law.rows[None]
         return {"gains": gains, "targets": targets, "due": due[:, None, None] * 1.0}
 
     # ---- what is left of it ----------------------------------------------------------------------------

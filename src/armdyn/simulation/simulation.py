@@ -17,7 +17,7 @@ from armdyn.motion.trajectory import Trajectory
 from armdyn.progress import Update, progress_bar
 from armdyn.remarks import Remark, warn
 from armdyn.robot import Robot
-from armdyn.simulation.actuation import Actuation, LawInput, actuation
+from armdyn.simulation.actuation import Actuation, actuation
 from armdyn.simulation.controller import Controller, with_model
 from armdyn.simulation.errors import SimulationError, SimulationWarning, check
 from armdyn.simulation.fixed_steps import integrate_fixed
@@ -46,8 +46,8 @@ class Leg:
 
     def after(self, run: Run) -> Leg:
         """The leg with the controller's memory from the one before."""
-        law = self.driven.torque
-        if not isinstance(law, LawInput) or not law.controller.remembered:
+        law = self.driven.law
+        if law is None or not law.controller.remembered:
             return self
         memory = run.memory[-1].reshape(-1, law.controller.remembered)
         return replace(self, driven=replace(self.driven, torque=replace(law, memory=memory)))
@@ -102,8 +102,8 @@ def _robot_at(loaded: Loaded, start: float, end: float) -> Robot:
 
 def _with_model(driven: Actuation, robot: Robot) -> Actuation:
     """The actuation with another model in the controller."""
-    law = driven.torque
-    if not isinstance(law, LawInput):
+    law = driven.law
+    if law is None:
         return driven
     return replace(driven, torque=replace(law, controller=with_model(law.controller, robot)))
 

@@ -425,19 +425,19 @@ class _MovingArm:
 
     def _pieces(self) -> Iterator[tuple[float, np.ndarray | None]]:
         """Ends of pieces, and the torques held meanwhile; evaluated when the arm has come to the start."""
-        duration, driven, controller = self.grid.duration, self.actuation, self.actuation.controller
-        if controller is None or (period := controller.period) is None:
+        duration, driven, law = self.grid.duration, self.actuation, self.actuation.law
+        if law is None or (period := law.controller.period) is None:
             yield from ((float(end), None) for end in (*driven.breaks, duration))
             return
         count = int(driven.sample_index(np.array([duration]))[0])
         count += count * period < duration * (1 - 1e-12)
         for first in range(0, count, CHUNK):
             instants = np.arange(first, min(first + CHUNK, count) + 1) * period
-            targets, gains = controller.targets(instants[:-1]), driven.torque.rows[0]
+            targets, gains = law.targets(instants[:-1]), law.rows[0]
             for target, end in zip(targets, instants[1:], strict=True):
                 state = self.trial.x[: self.n], self.trial.qd
                 followers = self.trial.x[self.trial.columns.followers]
-                tau = controller.evaluate(gains, target, *state, self.memory, followers)
+                tau = law.controller.evaluate(gains, target, *state, self.memory, followers)
                 if self.memory is not None:
                     tau, self.memory = tau
                 yield (duration if end >= duration * (1 - 1e-12) else float(end)), tau

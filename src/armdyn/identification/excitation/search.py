@@ -105,7 +105,7 @@ class Search:
         """The part of what is allowed (N, m), by kind of limit, that states use."""
         q, qd, qdd, jerk = states
         allowed = self.bounds.allowed
-        parts = {"position": position_part(self.bounds, q)}
+        parts = {"position": np.maximum(np.maximum(*position_sides(self.bounds, q)), 0.0)}
         for kind, value in (("velocity", qd), ("acceleration", qdd), ("jerk", jerk)):
             parts[kind] = np.abs(value) / getattr(allowed, kind)
         if np.isfinite(allowed.torque).any():
@@ -132,14 +132,11 @@ class Search:
         return self.grid(max(1000, int(np.ceil(self.basis.duration / FINE))))
 
 
-def position_part(bounds: Bounds, q: np.ndarray) -> np.ndarray:
-    """How much of their allowed ranges positions (N, n) use; 1 at the ends, 0 where there is no limit."""
-    above, below = position_sides(bounds, q)
-    return np.asarray(np.maximum(np.maximum(above, below), 0.0))
-
-
 def position_sides(bounds: Bounds, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The parts toward the upper and the lower end; −inf where there is none, 0 where it cannot move."""
+    """The parts (N, n) of allowed ranges that positions use, toward the upper and the lower end.
+
+    They are −inf where there is none, and 0 where a joint cannot move.
+    """
     limits: JointLimits = bounds.allowed
     moves = bounds.reach > 0
     reach = np.where(moves, bounds.reach, 1.0)
