@@ -333,7 +333,8 @@ def _final(chosen: Chosen, found: Estimate, request: Request) -> tuple[np.ndarra
     template = chosen.problem.template
     if not request.consistent:
         robot = template.robot.with_parameters(found.x)
-        damped = () if not chosen.damping else (_damping_note(chosen.damping),)
+        text = "pulls the estimates toward the description; standard errors do not count it"
+        damped = [f"a damping of {chosen.damping:g} {text}"] if chosen.damping else []
         return found.x, robot, (*found.notes, *damped, *_impossible(robot))
     R = found.factors.weighted(found.scale)
     nominal = request.prior is None or (isinstance(request.prior, str) and request.prior == "nominal")
@@ -341,11 +342,6 @@ def _final(chosen: Chosen, found: Estimate, request: Request) -> tuple[np.ndarra
     speeds = chosen.greatest[: template.robot.n]
     bodies = possible(template.robot, R[:, :-1], R[:, -1], prior=prior, speeds=speeds)
     return bodies.parameters, bodies.robot, (*found.notes, *bodies.notes)
-
-
-def _damping_note(damping: float) -> str:
-    text = "pulls the estimates toward the description; standard errors do not count it"
-    return f"a damping of {damping:g} {text}"
 
 
 def _load_note(robot: Robot) -> list[str]:

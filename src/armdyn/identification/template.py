@@ -15,7 +15,7 @@ from armdyn.identification.errors import IdentificationError
 from armdyn.model import RobotModel
 from armdyn.model.friction import TERMS, Friction, Surface
 from armdyn.model.lowering import is_coupled, joint_friction
-from armdyn.model.parameters import SPRINGS, Layout, Parameter, layout, symbol
+from armdyn.model.parameters import SPRINGS, Parameter, layout, symbol
 from armdyn.model.parts import Link, Motor
 from armdyn.model.vector import apply
 from armdyn.robot import Robot
@@ -159,7 +159,7 @@ class Surfaces:
         """(…, E) at joint velocities (…, n)."""
         return speeds_of(self.at(q), qd)
 
-    def columns(self, parameters: Layout) -> list[tuple[int, int, str]]:
+    def columns(self, parameters: Sequence[Parameter]) -> list[tuple[int, int, str]]:
         """Place, surface and term of each parameter of friction."""
         joints = len(self.robot.mechanism.bodies)
         at_motor = {(s.part, s.joint): joints + k for k, s in enumerate(self.of[joints:])}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
 
 import numpy as np
 from scipy.ndimage import maximum_filter1d
@@ -131,11 +133,8 @@ class Training:
                 continue
             found.append(Coverage.of(kinematics(record, problem.cutoff), use))
             keys.append(sample_keys(record)[_near(use.any(1), record, problem.cutoff)])
-        coverage = found[0]
-        for other in found[1:]:
-            coverage = coverage + other
         names = tuple(dict.fromkeys(record.name for record in records))
-        return Training(coverage, np.unique(np.concatenate(keys)), names)
+        return Training(reduce(add, found), np.unique(np.concatenate(keys)), names)
 
     def shared(self, record: Record, use: np.ndarray) -> int:
         """How many of the samples of a record, where `use` (M,) allows, entered the fit or touch it."""
