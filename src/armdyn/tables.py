@@ -97,9 +97,6 @@ class CsvTable:
         with self._opened() as lines:
             return sum(1 for _ in self._rows(lines, []))
 
-    def claimed(self, columns: Sequence[Column]) -> int:
-        return 0
-
     def pieces(
         self, columns: Sequence[Column], size: int, notes: list[str], start: int = 0
     ) -> Iterator[list[np.ndarray]]:
@@ -304,9 +301,6 @@ class NpzTable:
                 raise self.about.refusal(f"'{name}' is {shape}, but '{first}' has {rows} rows{hint}")
         return rows
 
-    def claimed(self, columns: Sequence[Column]) -> int:
-        return self.count(columns) * sum(column.width for column in columns)
-
     def pieces(
         self, columns: Sequence[Column], size: int, notes: list[str], start: int = 0
     ) -> Iterator[list[np.ndarray]]:
@@ -421,9 +415,6 @@ class ParquetTable:
 
     def count(self, columns: Sequence[Column]) -> int:
         return self._rows
-
-    def claimed(self, columns: Sequence[Column]) -> int:
-        return self._rows * sum(column.width for column in columns)
 
     def pieces(
         self, columns: Sequence[Column], size: int, notes: list[str], start: int = 0

@@ -16,7 +16,7 @@ from armdyn.identification.errors import IdentificationError, check
 from armdyn.identification.log import CONSTANTS, POSITIONS, TORQUES, Log
 from armdyn.names import one_line
 from armdyn.remarks import Remark
-from armdyn.tables import WIDEST, Column, Table, open_table
+from armdyn.tables import WIDEST, Column, CsvTable, Table, open_table
 
 # ------------------------------------------------------------------------------------------------------------
 # Units of recorded channels: what a unit is worth in SI, and which channels it may stand for.
@@ -139,9 +139,7 @@ CHANNEL_OF = {tuple(text.split()): channel for channel, row in _STEMS.items() fo
 _LEFT_OUT = {"joint", "joints", "j", "axis", "link", "actual", "measured", "meas", "msr"}
 _SUFFIXES = {"s", "ms", "us", "ns", "deg", "rad", "mm", "mA", "Nm", "mNm"}
 _BRACKETS = re.compile(r"\s*(?:\[([^\[\]]*[^\[\]\d][^\[\]]*)\]|\(([^()]*[^()\d][^()]*)\))\s*$")  # not q[0]
-_PREFERRED = (
-    *(("q", "motor_position"), ("tau", "motor_torque"), ("tau", "current"), ("motor_torque", "current")),
-)
+_BETTER = (("q", "motor_position"), ("tau", "motor_torque"), ("tau", "current"), ("motor_torque", "current"))
 _NAME = 200  # characters: a longer name says nothing
 _LONGEST = 400  # characters of a list of columns in a message
 
@@ -233,7 +231,7 @@ def _recognised(file: Sequence[Column]) -> Choices:
         channel: _in_order(channel, by_stem[channel], file) for channel in CHANNELS if channel in by_stem
     }
     notes, unused = [], []
-    for better, other in _PREFERRED:
+    for better, other in _BETTER:
         if better in found and other in found:
             notes.append(f"the file has {better} and {other}: {better} is used")
             unused.append(other)
@@ -392,7 +390,9 @@ class LogFile:
         """All of it."""
         notes = list(self.notes)
         blocks = "Log.open reads it block by block"
-        if (claimed := self._table().claimed(self._columns)) > _MOST:
+        width = sum(column.width for column in self._columns)
+        claimed = 0 if isinstance(self._table(), CsvTable) else len(self) * width
+        if claimed > _MOST:
             raise IdentificationError(
                 f"{self.path}: it says that it holds {claimed:.3g} numbers; "
                 f"at most {_MOST:.3g} are read whole. {blocks}"

@@ -684,7 +684,9 @@ class Linear:
 def positions_map(log: Log, robot: Robot) -> Linear:
     """From the log's positions to q (7.22): q = K⁻¹ θ_m + zeros."""
     _check_elastic(log, robot)
-    zeros = np.zeros(robot.n) if log.joint_zeros is None else _zeros(log, robot)
+    zeros = np.zeros(robot.n) if log.joint_zeros is None else log.joint_zeros
+    if len(zeros) != robot.n:
+        raise IdentificationError(f"joint_zeros: expected ({robot.n},), one for each joint of the robot")
     if log.positions == "q":
         linear = _coordinates(log, robot)
         return Linear(linear.A, linear.b + zeros)
@@ -823,12 +825,6 @@ def _check_width(log: Log, channel: str, *allowed: int) -> None:
         raise IdentificationError(
             f"{log.name}: {channel}: expected {widths} columns for this robot, found {found}"
         )
-
-
-def _zeros(log: Log, robot: Robot) -> np.ndarray:
-    if log.joint_zeros is None or len(log.joint_zeros) != robot.n:
-        raise IdentificationError(f"joint_zeros: expected ({robot.n},), one for each joint of the robot")
-    return log.joint_zeros
 
 
 def check_kinds(log: Log, robot: Robot) -> None:
