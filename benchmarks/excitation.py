@@ -20,27 +20,27 @@ from run import provenance
 from armdyn import Robot
 from armdyn.identification.excitation import Excitation, excite
 from armdyn.identification.excitation.bounds import bounds_for
-from armdyn.identification.excitation.excite import random_motion, shrunk, task_for
-from armdyn.identification.excitation.task import Task
+from armdyn.identification.excitation.excite import random_motion, search_for, shrunk
+from armdyn.identification.excitation.search import Search
 
 ROBOTS = ("panda", "ur10", "puma560")
 TIMES = 10  # as long
 STARTS, ITERATIONS = 2, 200
 
 
-def random_search(task: Task, seconds: float) -> tuple[float, int]:
+def random_search(search: Search, seconds: float) -> tuple[float, int]:
     """The least condition number found in so much processor time, and how many motions were looked at."""
     rng, count = np.random.default_rng(1), 0
     best, value = None, np.inf
     begin = process_time()
     while process_time() - begin < seconds:
-        x, found = random_motion(task, rng)
+        x, found = random_motion(search, rng)
         count += 1
         if found < value:
             best, value = x, found
-    kept = None if best is None else shrunk(task, best, task.fine(), 0.999, 1000)
+    kept = None if best is None else shrunk(search, best, search.fine(), 0.999, 1000)
     assert kept is not None
-    values = np.linalg.svd(task.triangle(kept, 1e-3), compute_uv=False)
+    values = np.linalg.svd(search.triangle(kept, 1e-3), compute_uv=False)
     return float(values[0] / values[-1]), count
 
 
@@ -69,8 +69,8 @@ def run(console: Console, folder: Path, quick: bool) -> int:
         found = excite(robot, workers=1, **effort)
         seconds = process_time() - begin
         bounds = bounds_for(robot, 0.95, None)
-        task = task_for(robot, found.basis, bounds, rng=np.random.default_rng(0))
-        theirs, count = random_search(task, TIMES * seconds)
+        search = search_for(robot, found.basis, bounds, rng=np.random.default_rng(0))
+        theirs, count = random_search(search, TIMES * seconds)
         table.add_row(
             robot.name,
             f"{found.condition:.4g}",

@@ -18,7 +18,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
@@ -74,24 +74,18 @@ class CsvRow(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True)
 class CsvTable:
     """A text file. Lines that begin with # are comments; names may stand in the last one before the rows."""
 
-    about: About
-    constants: Mapping[str, Any] = field(default_factory=dict)
-    columns: tuple[Column, ...] = field(init=False)
-    _delimiter: str | None = field(init=False, repr=False)  # None: blanks
-    _head: int = field(init=False, repr=False)  # lines before the first row of numbers
-
-    def __post_init__(self) -> None:
+    def __init__(self, about: About) -> None:
+        self.about, self.constants = about, dict[str, Any]()
         with self._opened() as lines:
-            names, delimiter, head = self._read_head(lines)
+            # The delimiter is None for blanks; the head are lines before the first row of numbers.
+            names, self._delimiter, self._head = self._read_head(lines)
         if twice := [name for name, count in Counter(names).items() if count > 1]:
-            raise self.about.refusal(f"line {head}: column '{_short(twice[0])}' appears twice")
-        object.__setattr__(self, "columns", tuple(Column(name) for name in names))
-        object.__setattr__(self, "_delimiter", delimiter)
-        object.__setattr__(self, "_head", head)
+            raise about.refusal(f"line {self._head}: column '{_short(twice[0])}' appears twice")
+        self.columns = tuple(Column(name) for name in names)
+        self._place = {name: k for k, name in enumerate(names)}
 
     @property
     def line(self) -> int:
@@ -103,14 +97,10 @@ class CsvTable:
         with self._opened() as lines:
             return sum(1 for _ in self._rows(lines, []))
 
-    def claimed(self, columns: Sequence[Column]) -> int:
-        return 0
-
     def pieces(
         self, columns: Sequence[Column], size: int, notes: list[str], start: int = 0
     ) -> Iterator[list[np.ndarray]]:
-        place = {column.name: k for k, column in enumerate(self.columns)}
-        picked = [place[column.name] for column in columns]
+        picked = [self._place[column.name] for column in columns]
         with self._opened() as lines:
             rows = islice(self._rows(lines, notes), start, None)
             while piece := list(islice(rows, size)):
@@ -119,8 +109,7 @@ class CsvTable:
 
     def whole(self, columns: Sequence[Column]) -> tuple[np.ndarray, list[int], list[CsvRow]]:
         """Finite numbers (rows, columns), the lines where the rows stand, and the comments."""
-        place = {column.name: k for k, column in enumerate(self.columns)}
-        picked = [place[column.name] for column in columns]
+        picked = [self._place[column.name] for column in columns]
         with self._opened() as lines:
             every = [CsvRow(i, line.strip()) for i, line in lines]
         comments = [row for row in every if row.text.startswith("#")]
@@ -279,15 +268,12 @@ class NpzArray(NamedTuple):
         return np.frombuffer(data, self.dtype).reshape(shape, order="F" if self.fortran else "C")
 
 
-@dataclass(frozen=True)
 class NpzTable:
     """An NPZ file; its arrays are the columns."""
 
-    about: About
-    constants: dict[str, Any] = field(default_factory=dict)
-    _arrays: dict[str, NpzArray] = field(default_factory=dict, repr=False)
-
-    def __post_init__(self) -> None:
+    def __init__(self, about: About) -> None:
+        self.about, self.constants = about, dict[str, Any]()
+        self._arrays: dict[str, NpzArray] = {}
         with self._opened() as file:
             for member in file.infolist():
                 name = member.filename.removesuffix(".npy")
@@ -301,11 +287,8 @@ class NpzTable:
                     self._check_size(member, array)
                     self._arrays[name] = array
         if not self._arrays:
-            raise self.about.refusal("there are no arrays (N,) or (N, k) of numbers in it")
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        return tuple(Column(name, array.width) for name, array in self._arrays.items())
+            raise about.refusal("there are no arrays (N,) or (N, k) of numbers in it")
+        self.columns = tuple(Column(name, array.width) for name, array in self._arrays.items())
 
     def count(self, columns: Sequence[Column]) -> int:
         """Rows of the first column, which all others must have."""
@@ -317,9 +300,6 @@ class NpzTable:
                 hint = "; transpose it" if len(shape) == 2 and shape[1] == rows else ""
                 raise self.about.refusal(f"'{name}' is {shape}, but '{first}' has {rows} rows{hint}")
         return rows
-
-    def claimed(self, columns: Sequence[Column]) -> int:
-        return self.count(columns) * sum(column.width for column in columns)
 
     def pieces(
         self, columns: Sequence[Column], size: int, notes: list[str], start: int = 0
@@ -412,16 +392,11 @@ def _arrow(about: About) -> Any:
     return pyarrow
 
 
-@dataclass(frozen=True)
 class ParquetTable:
     """A Parquet file; a column may be a list of the same length in every row."""
 
-    about: About
-    constants: dict[str, Any] = field(default_factory=dict)
-    columns: tuple[Column, ...] = field(init=False)
-    _rows: int = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
+    def __init__(self, about: About) -> None:
+        self.about, self.constants, self._arrow = about, dict[str, Any](), _arrow(about)
         with self._opened() as file:
             schema = file.schema_arrow
             entries = [entry for entry in schema if self._is_number(entry.type)]
@@ -431,18 +406,15 @@ class ParquetTable:
                 Column(x.name, self._width(file, x, lengths), "ns" if times(x.type) else None)
                 for x in entries
             ]
-            object.__setattr__(self, "columns", tuple(column for column in found if column.width))
-            object.__setattr__(self, "_rows", file.metadata.num_rows)
+            self.columns = tuple(column for column in found if column.width)
+            self._rows = int(file.metadata.num_rows)
             if (text := (schema.metadata or {}).get(_CONSTANTS_KEY)) is not None:
                 self.constants.update(self._constants(text))
         if not self.columns:
-            raise self.about.refusal("there are no columns of numbers in it")
+            raise about.refusal("there are no columns of numbers in it")
 
     def count(self, columns: Sequence[Column]) -> int:
         return self._rows
-
-    def claimed(self, columns: Sequence[Column]) -> int:
-        return self._rows * sum(column.width for column in columns)
 
     def pieces(
         self, columns: Sequence[Column], size: int, notes: list[str], start: int = 0
@@ -462,10 +434,6 @@ class ParquetTable:
                 row += batch.num_rows
 
     # ---- inside ----------------------------------------------------------------------------------------
-
-    @property
-    def _arrow(self) -> Any:
-        return _arrow(self.about)
 
     def _constants(self, text: bytes) -> dict[str, Any]:
         """Constants that the metadata give for all rows. Their values are the caller's to check."""

@@ -24,7 +24,9 @@ def fourier(n, rng, duration=20.0, rate=250.0, frequency=0.1, size=0.6, harmonic
 
 def record(t, q, tau, qd=None, qdd=None, name="log"):
     usable, rows = np.ones(q.shape, bool), np.arange(len(t))
-    return Record(t, q, tau, usable, (slice(0, len(t)),), rows, len(t), qd, qdd, name=name)
+    return Record(
+        t, q, tau, usable, (slice(0, len(t)),), rows, np.ones(len(t), bool), len(t), qd, qdd, name=name
+    )
 
 
 def rubbing(robot, rng):

@@ -11,8 +11,8 @@ import pytest
 
 from armdyn import Log, identify, identify_fleet
 from armdyn.identification import Fit, Friction, IdentificationError, selection
-from armdyn.identification import samples as samples_module
-from armdyn.identification.samples import Samples
+from armdyn.identification import log_set as log_set_module
+from armdyn.identification.log_set import LogSet
 from arms import slowly
 from recordings import arm, changed, recording
 
@@ -35,7 +35,7 @@ def path(request, log, tmp_path_factory):
 @pytest.fixture
 def small(monkeypatch):
     """Blocks of a thousand samples."""
-    monkeypatch.setattr(samples_module, "BLOCK", 1000)
+    monkeypatch.setattr(log_set_module, "BLOCK", 1000)
     monkeypatch.setattr(selection, "BLOCK", 1000)
 
 
@@ -68,9 +68,9 @@ def assert_same_fit(found, expected, tolerance=1e-6):
 
 @pytest.mark.parametrize("block", [slowly(1000), 1003, slowly(4999)])
 def test_blocks_and_the_whole(path, whole, block, monkeypatch):
-    monkeypatch.setattr(samples_module, "BLOCK", block)
+    monkeypatch.setattr(log_set_module, "BLOCK", block)
     file = Log.open(path)
-    assert len(list(Samples.of(arm(), file).parts(0, CUTOFF))) == -(-len(file) // block)
+    assert len(list(LogSet.of(arm(), file).parts(0, CUTOFF))) == -(-len(file) // block)
     assert_same_fit(identify(arm(), file, cutoff=CUTOFF, **FIXED), whole)
 
 
@@ -95,7 +95,7 @@ def test_states_of_blocks_are_those_of_the_whole(log, tmp_path, small, whole):
     file = parquet(log, tmp_path)
 
     def used(logs):
-        parts = [p for record in Samples.of(arm(), logs).records(CUTOFF) for p in problem.states(record)]
+        parts = [p for record in LogSet.of(arm(), logs).records(CUTOFF) for p in problem.states(record)]
         return [np.concatenate([f(p)[p.use.any(1)] for p in parts]) for f in (lambda p: p.motion.qdd, tau)]
 
     def tau(part):
@@ -185,7 +185,7 @@ def test_little_memory_is_used(tmp_path, small):
 @pytest.mark.parametrize("in_file", [True, False])
 def test_choices_are_made_from_all_over_a_long_log(log, tmp_path, small, monkeypatch, in_file):
     monkeypatch.setattr(selection, "ENOUGH", 2000)
-    found = selection.enough_records(Samples.of(arm(), parquet(log, tmp_path) if in_file else log))
+    found = selection.enough_records(LogSet.of(arm(), parquet(log, tmp_path) if in_file else log))
     rows = [record.rows[record.own] + record.first for record in found]
     assert len(rows) == selection.SPANS
     for k, of_span in enumerate(rows):
@@ -200,7 +200,7 @@ def test_choices_are_made_from_allowed_samples(log, small, monkeypatch):
     monkeypatch.setattr(selection, "ENOUGH", 500)
     mask = np.zeros(len(log), bool)
     mask[1000:2000] = mask[9000:9500] = True
-    found = selection.enough_records(Samples.of(arm(), log, mask))
+    found = selection.enough_records(LogSet.of(arm(), log, mask))
     rows = np.concatenate([record.rows[record.own] for record in found])
     assert mask[rows].all()
     assert len(np.unique(rows)) == len(rows) >= 400
@@ -211,7 +211,7 @@ def test_choices_are_made_from_allowed_samples(log, small, monkeypatch):
 def test_choices_from_many_short_logs(log, monkeypatch):
     monkeypatch.setattr(selection, "ENOUGH", 4000)
     logs = [log[k : k + 200] for k in range(0, 10_000, 200)]
-    found = selection.enough_records(Samples.of(arm(), logs))
+    found = selection.enough_records(LogSet.of(arm(), logs))
     assert sum(int(record.own.sum()) for record in found) > 3000
     assert len({record.first for record in found}) == len(found) == 20
 
@@ -220,7 +220,7 @@ def test_residuals_are_looked_at_where_the_mask_allows(log, tmp_path, small):
     """Of a file whose middle is left out, too."""
     mask = np.arange(len(log)) < 1500
     fit = identify(arm(), parquet(log, tmp_path), samples=mask, cutoff=CUTOFF, **FIXED)
-    (record,) = selection.long_records(Samples.of(arm(), parquet(log, tmp_path), mask), CUTOFF)
+    (record,) = selection.long_records(LogSet.of(arm(), parquet(log, tmp_path), mask), CUTOFF)
     assert record.own.sum() >= 900
     assert (fit.repeats > 1).any()
 
@@ -237,7 +237,7 @@ def test_of_a_long_file_little_is_read_for_choices(tmp_path, small, monkeypatch)
 
     len(file), file.rate
     monkeypatch.setattr(type(file), "_pieces", counted)
-    selection.enough_records(Samples.of(arm(), file))
+    selection.enough_records(LogSet.of(arm(), file))
     assert 0 < sum(read) <= 2 * selection.SPANS * (100 + 2 * 250) < 0.25 * len(file)
 
 

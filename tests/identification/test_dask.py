@@ -11,7 +11,7 @@ import pytest
 
 from armdyn import Log, identify, identify_fleet
 from armdyn.identification import Friction
-from armdyn.identification import samples as samples_module
+from armdyn.identification import log_set as log_set_module
 from recordings import arm, recording
 
 pytest.importorskip("distributed")
@@ -39,7 +39,7 @@ def logs(tmp_path_factory):
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(samples_module, "BLOCK", 1000)
+    monkeypatch.setattr(log_set_module, "BLOCK", 1000)
 
 
 def same_bytes(a, b):

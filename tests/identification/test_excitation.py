@@ -13,8 +13,8 @@ from armdyn.identification.excitation import columns
 from armdyn.identification.excitation.basis import Fourier, Quintic
 from armdyn.identification.excitation.bounds import bounds_for
 from armdyn.identification.excitation.columns import columns_for, independent
-from armdyn.identification.excitation.excite import random_motion, task_for
-from armdyn.identification.excitation.task import Smooth
+from armdyn.identification.excitation.excite import random_motion, search_for
+from armdyn.identification.excitation.search import Smooth
 from arms import in_suites, law, plans, quietly, related, robots, slowly, table_of
 from commands import refused, rows, run
 
@@ -259,9 +259,9 @@ def test_derivatives_of_criterion_and_limits(plan, wanted, basis, follow, seed):
     rng = np.random.default_rng(seed)
     bounds = bounds_for(robot, 0.9, ALL["position"], velocity=2.0, acceleration=9.0, jerk=90.0, torque=1e4)
     fence = Workspace(floor=-30.0, planes=[([1, 2, 3], 90.0)], points={None: [0.1, 0.2, 0.3]})
-    task = task_for(robot, basis, bounds, criterion=wanted, workspace=fence, rng=rng)
-    smooth = Smooth(task, 3.0, 20.0)
-    x, first = random_motion(task, rng)
+    search = search_for(robot, basis, bounds, criterion=wanted, workspace=fence, rng=rng)
+    smooth = Smooth(search, 3.0, 20.0)
+    x, first = random_motion(search, rng)
     assume(wanted == "determinant" or first < np.log(1e5))  # differences would be rounding errors
     z = smooth.variables(x)
     with pytest.MonkeyPatch.context() as patch:

@@ -57,11 +57,11 @@ def test_a_cubic_term_that_overfits_is_not_taken() -> None:
 
 def test_late_time_stamps_of_the_kuka_are_not_believed() -> None:
     data = real_logs("kuka_3_1")
-    from armdyn.identification.signals import stretches
+    from armdyn.identification.signals import segments_of
 
-    (stretch,) = stretches(data.logs[0].at_joints(data.robot))
-    assert stretch.restamped
-    assert stretch.rate == pytest.approx(200.0, rel=1e-3)
+    (segment,) = segments_of(data.logs[0].at_joints(data.robot))
+    assert segment.restamped
+    assert segment.rate == pytest.approx(200.0, rel=1e-3)
 
 
 @pytest.mark.slow

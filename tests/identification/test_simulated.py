@@ -203,6 +203,6 @@ def test_rest_in_several_postures_shows_gravity_but_no_friction_and_no_inertia()
     t, q = np.arange(100) / 200, np.broadcast_to(postures, (8, 100, 2))
     fit = identify(wrong(arm), [Log(t, x, arm.gravity(x)) for x in q], cutoff=20.0, **PLAIN)
     np.testing.assert_allclose(fit.robot.gravity(postures), arm.gravity(postures), rtol=1e-6)
-    unseen = [name.startswith(("I", "Fv", "Fs")) for name in fit.robot.parameter_names]
+    unseen = [name.startswith(("I", "Fv", "Fs")) for name in fit.full_names]
     assert fit.not_shown[(fit.base.matrix[:, unseen] != 0).any(1)].all()
     assert not fit.not_shown.all()

@@ -12,7 +12,7 @@ from armdyn.simulation import ComputedTorque, PDGravity
 from armdyn.simulation.actuation import actuation
 from armdyn.simulation.fixed_steps import many_steps
 from armdyn.simulation.integrand import Integrand
-from armdyn.simulation.limits import position_limits
+from armdyn.simulation.limits import watch_of
 from armdyn.simulation.variable_steps import one_step
 from arms import slowly
 from kernels.test_c_loops import compare as compare_with_c
@@ -37,7 +37,7 @@ DRIVES = {
 def many(torque, arms, robot=ARM, word="warn", rows=3, every=4):
     """The loop of fixed steps, its counts and its arguments, for arms that move and arms that rest."""
     driven = actuation(robot, (arms,), 0.1, torque, None)
-    integrand, watch = Integrand.of(robot, driven.drive()), position_limits(robot, word).watch
+    integrand, watch = Integrand.of(robot, driven.drive()), watch_of(robot, word)
     loop = many_steps(integrand, watch)
     rng, n = np.random.default_rng(arms), robot.n
     given = {a.name: np.zeros((1, 1, a.columns)) for a in loop.arguments}

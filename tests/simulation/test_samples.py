@@ -7,7 +7,7 @@ import pytest
 
 from armdyn import Robot
 from armdyn.simulation import simulate
-from armdyn.simulation.trace import Grid
+from armdyn.simulation.trace import TimeGrid
 from sliders import slider
 
 PLANAR = Robot.load("planar")
@@ -52,10 +52,10 @@ def test_torques_over_time_at_the_instants_of_uneven_steps(given, output):
     [(0.1, 0.01, 0.001), (0.1234, 0.01, 0.003), (0.0537, 0.002, 0.002), (0.01, 0.01, 0.004), (1.0, 0.3, 0.4)],
 )
 def test_stretches_in_any_pieces_and_all_steps_in_one(duration, output, step, most):
-    grid = Grid(duration, output, step)
-    pieces = list(grid.stretches(most))
+    grid = TimeGrid(duration, output, step)
+    pieces = list(grid.chunks(most))
     times = np.concatenate([x.halves()[:-1] for x in pieces] + [[duration]])
-    whole = np.concatenate([x.halves()[:-1] for x in grid.stretches(10**9)] + [[duration]])
+    whole = np.concatenate([x.halves()[:-1] for x in grid.chunks(10**9)] + [[duration]])
     np.testing.assert_array_equal(times, whole)
     assert sum(x.steps for x in pieces) == grid.row_steps[-1] == (len(times) - 1) // 2
     assert all(x.steps <= max(most, x.every) and x.every <= most for x in pieces)

@@ -18,6 +18,7 @@ from armdyn.identification.pseudo_inertia import (
     about_centre,
     at_centre,
     congruence,
+    is_possible,
     pseudo_inertia,
     stacked,
     unstacked,
@@ -28,6 +29,7 @@ from armdyn.model.inertia import ENTRIES
 from armdyn.model.lowering import is_coupled, joint_friction
 from armdyn.model.parameters import Kind, Layout, Parameter, layout, symbol
 from armdyn.model.parts import Link
+from armdyn.remarks import Remark, notes_of
 from armdyn.robot import Robot
 
 # ------------------------------------------------------------------------------------------------------------
@@ -212,16 +214,10 @@ class OwnBodies:
         return np.asarray(parameters[self.places] - self.fixed - rotors)
 
 
-def impossible_links(robot: Robot, tolerance: float = 1e-9) -> tuple[str, ...]:
+def impossible_links(robot: Robot) -> tuple[str, ...]:
     """The moving links whose own body cannot exist: mass, a principal moment or the triangle inequality."""
-    own = OwnBodies.of(robot)(robot.parameters)
-    found = []
-    for link, body in zip(robot.model.moving, own, strict=True):
-        P = pseudo_inertia(body)
-        size = np.sqrt(np.maximum(np.abs(np.diag(P)), 1e-300))
-        if np.linalg.eigvalsh(P / np.outer(size, size)).min() < -tolerance:
-            found.append(link.name)
-    return tuple(found)
+    bodies = zip(robot.model.moving, OwnBodies.of(robot)(robot.parameters), strict=True)
+    return tuple(link.name for link, body in bodies if not is_possible(pseudo_inertia(body), 1e-9))
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -512,7 +508,7 @@ class Consistent:
 
     `cost` is ‖R π − z‖² of `parameters`, `unconstrained_cost` that of plain least squares. `rank` counts what
     R determines: the base parameters. `prior` is the prior used, every link of it possible. `active` names
-    the links whose bodies the data would make impossible. `notes` says what was replaced or adjusted.
+    the links whose bodies the data would make impossible. `remarks` say what was replaced or adjusted.
     """
 
     robot: Robot = field(repr=False)  # with these parameters
@@ -522,7 +518,12 @@ class Consistent:
     rank: int
     prior: np.ndarray  # (p,)
     active: tuple[str, ...]
-    notes: tuple[str, ...]
+    remarks: tuple[Remark, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The texts of the remarks."""
+        return notes_of(self.remarks)
 
 
 @on_one_thread
@@ -581,7 +582,7 @@ def consistent(
         rank=len(factor.values),
         prior=space.parameters(target),
         active=tuple(link.name for link, x in zip(robot.model.moving, held, strict=True) if x),
-        notes=tuple(notes),
+        remarks=tuple(map(Remark, notes)),
     )
 
 
@@ -774,10 +775,3 @@ def _at_joint(model: RobotModel, link: Link) -> Link:
     total = joint_friction(model, link)
     friction = Friction.of(total, link.friction.stribeck_velocity)
     return replace(link, friction=friction, motor=replace(link.motor, friction=NO_FRICTION))
-
-
-# ------------------------------------------------------------------------------------------------------------
-# Consistency: estimates that bodies, rotors and friction can have, nearest to what was known before.
-
-
-__all__ = ["Consistent", "consistent", "impossible_links"]

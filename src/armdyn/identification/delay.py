@@ -11,12 +11,11 @@ from scipy.linalg import svd
 from scipy.ndimage import minimum_filter1d
 from scipy.optimize import minimize_scalar
 
-from armdyn.identification.columns import Columns, Surfaces
 from armdyn.identification.errors import IdentificationError, check, on_one_thread
 from armdyn.identification.log import Log, Record
 from armdyn.identification.regression import RANK, Factors, Problem, merged
 from armdyn.identification.signals import States, states
-from armdyn.identification.template import make_template
+from armdyn.identification.template import Surfaces, make_template
 from armdyn.robot import Robot
 
 MOST = 0.1  # s: longer delays are not looked for
@@ -66,9 +65,9 @@ def estimate_delay(robot: Robot, log: Log, most: float = MOST) -> Delay:
 def delay_of(robot: Robot, record: Record, most: float = MOST) -> Delay:
     """`estimate_delay` of a record."""
     template = make_template(robot)
-    columns = Columns(template, np.zeros(len(Surfaces.of_robot(template.robot).of)))
+    problem = Problem(template, np.zeros(len(Surfaces.of_robot(template.robot).of)))
     parts = states(record, _cutoff(record.rate))
-    found = delay_of_states(columns, list(parts), record.rate, most)
+    found = delay_of_states(problem, list(parts), record.rate, most)
     if found is None:
         raise IdentificationError(f"{record.name}: too short to find a delay of up to {most:g} s in it")
     return found
@@ -77,7 +76,7 @@ def delay_of(robot: Robot, record: Record, most: float = MOST) -> Delay:
 def delay_note(problem: Problem, records: Sequence[Record]) -> list[str]:
     """Notes about a delay that records clearly show to the model of a fit, if they do."""
     parts = [part for record in records for part in problem.states(record)]
-    found = delay_of_states(problem.columns, parts, records[0].rate)
+    found = delay_of_states(problem, parts, records[0].rate)
     if found is None or not found.clear:
         return []
     given = {record.delay for record in records}
@@ -86,15 +85,15 @@ def delay_note(problem: Problem, records: Sequence[Record]) -> list[str]:
 
 
 def delay_of_states(
-    columns: Columns, parts: Sequence[States], sampling: float, most: float = MOST
+    problem: Problem, parts: Sequence[States], sampling: float, most: float = MOST
 ) -> Delay | None:
     """The delay of the torques of some states of a log, where they are enough.
 
     `sampling` are the log's samples per second.
     """
     delays = most / _EACH_SIDE * np.arange(-_EACH_SIDE, _EACH_SIDE + 1)
-    factors = _factors(columns, parts, delays)
-    if factors is None or factors.rows.sum() < 4 * len(columns.template.prior):
+    factors = _factors(problem, parts, delays)
+    if factors is None or factors.rows.sum() < 4 * len(problem.template.prior):
         return None
     misfit = _Misfit.of(factors, delays)
     values = [misfit(d) for d in delays]
@@ -105,7 +104,7 @@ def delay_of_states(
     return Delay(float(best.x), float(best.x) * sampling, before, float(best.fun), at_end=False)
 
 
-def _factors(columns: Columns, parts: Sequence[States], delays: np.ndarray) -> Factors | None:
+def _factors(problem: Problem, parts: Sequence[States], delays: np.ndarray) -> Factors | None:
     """Factors of [Y τ(t + d₁) τ(t + d₂) …], at blocks of instants spread over all parts.
 
     Only instants whose torques within reach may all be used enter.
@@ -118,7 +117,7 @@ def _factors(columns: Columns, parts: Sequence[States], delays: np.ndarray) -> F
         t = np.arange(len(part)) / part.rate
         tau = CubicSpline(t, part.seen(part.tau))
         late = [tau(t[start:stop] + d)[..., None] for d in delays]
-        wide = np.concatenate([part.seen_between(columns, start, stop), *late[:-1]], axis=-1)
+        wide = np.concatenate([part.seen_between(problem, start, stop), *late[:-1]], axis=-1)
         found.append(Factors.of(wide, late[-1][..., 0], part.use[start:stop]))
     return merged(found) if found else None
 

@@ -14,9 +14,10 @@ from scipy.stats import norm
 
 from armdyn.display import Shown
 from armdyn.identification.errors import IdentificationError, NothingUsableError, check
-from armdyn.identification.log import Log, LogFile, Record
+from armdyn.identification.log import Log, Record
+from armdyn.identification.log_files import LogFile
+from armdyn.identification.log_set import LogSet, left_out
 from armdyn.identification.regression import RANK, Factors
-from armdyn.identification.samples import Samples, left_out
 from armdyn.identification.selection import NEAR, Chosen, Friction, Trial
 from armdyn.identification.validation import (
     Comparison,
@@ -29,6 +30,7 @@ from armdyn.identification.validation import (
 )
 from armdyn.model.friction import TERMS
 from armdyn.model.parameters import Parameter
+from armdyn.remarks import Remark
 from armdyn.robot import Robot
 from armdyn.robot.base_parameters import BaseParameters
 from armdyn.robot.joints import joint_units
@@ -41,7 +43,7 @@ _BODY = {"m": "kg"} | dict.fromkeys(("mx", "my", "mz"), "kg m")
 
 
 @dataclass(frozen=True)
-class Row:
+class EstimateRow:
     """A base parameter: what it is, and what was found for it."""
 
     name: str  # its leading parameter
@@ -68,27 +70,6 @@ class Row:
         return "" if self.essential else "poorly"
 
 
-def rows(fit: Fit) -> tuple[Row, ...]:
-    errors, intervals, nominal = fit.standard_errors, fit.intervals, fit.values_of(fit.described)
-    leading = [fit.base.grouping.layout[p] for p in fit.base.grouping.leading]
-    return tuple(
-        Row(
-            name=parameter.name,
-            combination=fit.base.combinations[k],
-            joint=parameter.joint + 1,
-            unit=unit(fit.robot, parameter),
-            estimate=float(fit.parameters[k]),
-            standard_error=float(errors[k]),
-            low=float(intervals[k, 0]),
-            high=float(intervals[k, 1]),
-            nominal=float(nominal[k]),
-            shown=not fit.not_shown[k],
-            essential=bool(fit.essential[k]),
-        )
-        for k, parameter in enumerate(leading)
-    )
-
-
 def unit(robot: Robot, parameter: Parameter) -> str:
     """The unit of a parameter of the vector."""
     kind = parameter.kind
@@ -103,33 +84,6 @@ def unit(robot: Robot, parameter: Parameter) -> str:
     if kind.entry == "stiffness":
         return f"{effort}/{speed[:-2]}"
     return TERMS[kind.entry].unit(effort, speed[:-2]) if kind.entry in TERMS else effort
-
-
-def to_dict(fit: Fit) -> dict[str, Any]:
-    """The numbers of a fit as JSON has them."""
-    model = fit.model
-    found: dict[str, Any] = {
-        "robot": fit.robot.name,
-        "method": fit.method,
-        "consistent": fit.consistent,
-        "training_error": fit.training_error,
-        "cutoff": model.problem.cutoff,
-        "friction": asdict(model.friction),
-        "sign_width": model.problem.width,
-        "damping": model.damping,
-        "condition": fit.condition,
-        "singular_values": fit.singular_values,
-        "added": fit.added,
-        "parameters": dict(zip(fit.robot.parameter_names, fit.robot.parameters, strict=True)),
-        "base": [asdict(row) | {"relative_error": row.relative_error} for row in rows(fit)],
-        "joints": [
-            {"scale": float(s), "repeats": float(r)} for s, r in zip(fit.scale, fit.repeats, strict=True)
-        ],
-        "validation": None if fit.validation is None else _validation(fit.validation),
-        "notes": fit.notes,
-    }
-    plain: dict[str, Any] = _plain(found)
-    return plain
 
 
 def _validation(found: Validation) -> dict[str, Any]:
@@ -194,7 +148,7 @@ def own_terms(fit: Fit) -> str:
 
 def rivals(fit: Fit) -> dict[str, float]:
     """The least error of each set of friction terms on data left out, as a part of the chosen model's."""
-    trials = () if fit.model.choice is None else fit.model.choice.trials
+    trials = fit.model.trials
     chosen = _chosen(fit, trials)
     if chosen is None:
         return {}
@@ -259,7 +213,7 @@ def _sign(fit: Fit) -> str:
 
 def _widths(fit: Fit) -> str:
     """A text: what other widths would have cost."""
-    trials = () if fit.model.choice is None else fit.model.choice.trials
+    trials = fit.model.trials
     chosen, own = _chosen(fit, trials), fit.model.friction
     best: dict[float, float] = {}
     for trial in trials:
@@ -277,10 +231,10 @@ def _widths(fit: Fit) -> str:
 
 
 def _damping(fit: Fit) -> str:
-    damping, choice = fit.model.damping, fit.model.choice
+    damping, trials = fit.model.damping, fit.model.trials
     if fit.consistent:
         return "none: bodies that can exist take none"
-    how = "as asked for" if choice is None or len({x.damping for x in choice.trials}) < 2 else "chosen"
+    how = "as asked for" if len({x.damping for x in trials}) < 2 else "chosen"
     what = "none" if not damping else f"{damping:g} of the columns' lengths, toward the description"
     return f"{what}, {how}"
 
@@ -437,9 +391,14 @@ class Fit(Shown):
     singular_values: np.ndarray = field(repr=False)
     training_error: float
     consistent: bool
-    notes: tuple[str, ...] = field(repr=False)
+    remarks: tuple[Remark, ...] = field(repr=False)
     training: Training = field(repr=False)  # where the data moved that entered the fit
     validation: Validation | None = field(default=None, repr=False)  # on the logs of `validate=`
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The texts of the remarks, with the logs that they are about."""
+        return tuple(map(str, self.remarks))
 
     # ---- the base parameters ---------------------------------------------------------------------------
 
@@ -563,9 +522,9 @@ class Fit(Shown):
 
         In a block of which nothing can be used, torques are NaN.
         """
-        samples = Samples.of(self.described, [file])
+        samples = LogSet.of(self.described, [file])
         for log in samples.parts(0, self.model.problem.cutoff):
-            core = slice(0, len(log)) if log.core is None else log.core
+            core = log.rows
             first = 0 if isinstance(file, Log) else log.first
             try:
                 record = samples.record(0, log)
@@ -586,7 +545,7 @@ class Fit(Shown):
         before and after.
         """
         wrong = size = 0.0
-        for found in comparisons(self.model.problem, self.x, Samples.of(self.described, logs, samples)):
+        for found in comparisons(self.model.problem, self.x, LogSet.of(self.described, logs, samples)):
             wrong += float(np.square(found.residual[found.use]).sum())
             size += float(np.square(found.record.tau[found.use]).sum())
         return float(np.sqrt(wrong / size)) if size else float("nan")
@@ -603,7 +562,7 @@ class Fit(Shown):
 
         Warns (`IdentificationWarning`) where the logs were in the training data or hardly move.
         """
-        tried = Samples.of(self.described, logs, samples)
+        tried = LogSet.of(self.described, logs, samples)
         return validate(self.model.problem, self.x, tried, self.training)
 
     def cross_validate(self, logs: Any, samples: Any = None, folds: int = 5) -> CrossValidation:
@@ -613,18 +572,35 @@ class Fit(Shown):
         squares.
         """
         folds = check.whole_number("folds", folds, 2)
-        train = Samples.of(self.described, logs, samples)
+        train = LogSet.of(self.described, logs, samples)
         return cross_validate(self.model.problem, train, self.scale, self.model.damping, self.free, folds)
 
     def compare(self, logs: Any, samples: Any = None) -> list[Comparison]:
         """Measured and predicted torques of logs, with the filtered motion, in memory: for figures."""
-        return list(comparisons(self.model.problem, self.x, Samples.of(self.described, logs, samples)))
+        return list(comparisons(self.model.problem, self.x, LogSet.of(self.described, logs, samples)))
 
     # ---- to read and to keep ---------------------------------------------------------------------------
 
-    def table(self) -> tuple[Row, ...]:
+    def table(self) -> tuple[EstimateRow, ...]:
         """A row for each base parameter: combination, estimate, standard error, interval, nominal value."""
-        return rows(self)
+        errors, intervals, nominal = self.standard_errors, self.intervals, self.values_of(self.described)
+        leading = [self.base.grouping.layout[p] for p in self.base.grouping.leading]
+        return tuple(
+            EstimateRow(
+                name=parameter.name,
+                combination=self.base.combinations[k],
+                joint=parameter.joint + 1,
+                unit=unit(self.robot, parameter),
+                estimate=float(self.parameters[k]),
+                standard_error=float(errors[k]),
+                low=float(intervals[k, 0]),
+                high=float(intervals[k, 1]),
+                nominal=float(nominal[k]),
+                shown=not self.not_shown[k],
+                essential=bool(self.essential[k]),
+            )
+            for k, parameter in enumerate(leading)
+        )
 
     def summary(self, parameters: bool = True) -> str:
         """Errors, filter, friction and why, added terms, notes and, if wanted, every base parameter."""
@@ -632,7 +608,30 @@ class Fit(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """All numbers of the fit in lists and texts, for JSON; infinite ones are None."""
-        return to_dict(self)
+        model = self.model
+        found: dict[str, Any] = {
+            "robot": self.robot.name,
+            "method": self.method,
+            "consistent": self.consistent,
+            "training_error": self.training_error,
+            "cutoff": model.problem.cutoff,
+            "friction": asdict(model.friction),
+            "sign_width": model.problem.width,
+            "damping": model.damping,
+            "condition": self.condition,
+            "singular_values": self.singular_values,
+            "added": self.added,
+            "parameters": dict(zip(self.robot.parameter_names, self.robot.parameters, strict=True)),
+            "base": [asdict(row) | {"relative_error": row.relative_error} for row in self.table()],
+            "joints": [
+                {"scale": float(s), "repeats": float(r)}
+                for s, r in zip(self.scale, self.repeats, strict=True)
+            ],
+            "validation": None if self.validation is None else _validation(self.validation),
+            "notes": self.notes,
+        }
+        plain: dict[str, Any] = _plain(found)
+        return plain
 
     def __str__(self) -> str:
         return self.summary()

@@ -6,9 +6,9 @@ import inspect
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -18,26 +18,22 @@ from armdyn.identification.consistency import impossible_links
 from armdyn.identification.delay import delay_note
 from armdyn.identification.errors import IdentificationError, NothingUsableError, check, on_one_thread
 from armdyn.identification.fit import Fit
-from armdyn.identification.log import Log, LogFile, Record
+from armdyn.identification.log import Log, Record
+from armdyn.identification.log_files import LogFile
+from armdyn.identification.log_set import LogSet, left_out, record_of
 from armdyn.identification.methods import (
     METHODS,
-    WIDER,
     Estimate,
     EstimationData,
-    Given,
     check_instruments,
     covariance,
-    estimate,
     repetition,
 )
 from armdyn.identification.regression import RANK, Factors, Problem, merge
-from armdyn.identification.samples import Samples, left_out, record_of
 from armdyn.identification.selection import (
-    DAMPED,
-    DAMPINGS,
     Chosen,
     Friction,
-    Wishes,
+    Request,
     choose_model,
     enough_records,
     long_records,
@@ -46,6 +42,7 @@ from armdyn.identification.template import Free, free_parameters, make_template
 from armdyn.identification.validation import Training
 from armdyn.identification.validation import validate as validate_fit
 from armdyn.progress import Update, progress_bar, stage
+from armdyn.remarks import Remark
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_name, joint_units
 
@@ -59,17 +56,6 @@ SEEN = 1e-6  # and what a motion without noise must exceed
 WAITING = 32  # parts of logs that are with workers at a time
 NOTES = 10  # of one log, from all its parts
 POSSIBLE = ("weighted", "ordinary", "robust")  # methods that bodies that can exist go with
-
-
-@dataclass(frozen=True)
-class Request:
-    """The options of `identify`; None is chosen from the data."""
-
-    method: str
-    wishes: Wishes  # for the model
-    instruments: Sequence[Given] | None
-    consistent: bool
-    prior: Any  # for bodies that can exist
 
 
 def checked(
@@ -99,10 +85,7 @@ def checked(
     if wish is None and not free.chooses_friction:  # terms that are not estimated are not chosen either
         wish = Friction()
     damping = 0.0 if method in UNDAMPED else damping
-    dampings = DAMPED if method == "damped" else DAMPINGS
-    wider = WIDER if method == "instrumental" else 1.0
-    wishes = Wishes(cutoff, wish, damping, add and free.adds, free, dampings, wider)
-    return Request(method, wishes, given, bool(consistent), prior)
+    return Request(method, cutoff, wish, damping, add and free.adds, free, given, bool(consistent), prior)
 
 
 def _friction(friction: Any) -> Friction | None:
@@ -196,7 +179,7 @@ def identify(
     is shown; by default on a terminal.
     """
     robot = check.robot(robot)
-    train = Samples.of(robot, logs, samples)
+    train = LogSet.of(robot, logs, samples)
     other = _others(validate, train)
     request = checked(
         robot,
@@ -214,32 +197,32 @@ def identify(
         return _fitted(train, other, request, executor, update)
 
 
-def _fitted(train: Samples, other: Samples | None, request: Request, executor: Any, update: Update) -> Fit:
+def _fitted(train: LogSet, other: LogSet | None, request: Request, executor: Any, update: Update) -> Fit:
     """The model chosen, its parameters estimated, and what they are worth."""
-    notes: list[str] = []
     robot = train.robot
     records = enough_records(train)
     _check_motion(train, records)
     with stage("choosing filters and friction"):
-        chosen = choose_model(robot, records, request.wishes)
+        chosen = choose_model(robot, records, request)
     with stage("regression"):
-        factors = collect(train, chosen.problem, executor, update, notes)
-    free = request.wishes.free.mask(chosen.problem.template)
+        factors, remarks = collect(train, chosen.problem, executor, update)
+    free = request.free.mask(chosen.problem.template)
     _check_enough(factors, free)
     with stage("estimating"):
-        found = estimate(EstimationData(train, chosen, factors, free, request.instruments), request.method)
-        final = _final(chosen, found, request)
-    notes += [*final.notes, *delay_note(chosen.problem, records), *_load_note(robot)]
+        data = EstimationData(train, chosen, factors, free, request.instruments)
+        found = METHODS[request.method](data)
+        x, fitted, noticed = _final(chosen, found, request)
+    notes = [*noticed, *delay_note(chosen.problem, records), *_load_note(robot)]
     with stage("residuals"):
-        residuals, use = _residuals(train, chosen, final.x)
+        residuals, use = _residuals(train, chosen, x)
         repeats = repetition(residuals, use, int(free.sum()) - found.open.shape[1])
     training = Training.of(records, chosen.problem)
     with stage("validation"):
-        tried = None if other is None else validate_fit(chosen.problem, final.x, other, training)
+        tried = None if other is None else validate_fit(chosen.problem, x, other, training)
     return Fit(
-        robot=final.robot,
+        robot=fitted,
         described=robot,
-        x=final.x,
+        x=x,
         covariance_x=covariance(found, repeats),
         open=found.open,
         model=chosen,
@@ -249,15 +232,15 @@ def _fitted(train: Samples, other: Samples | None, request: Request, executor: A
         repeats=repeats,
         factors=factors,
         singular_values=found.singular_values,
-        training_error=_training_error(factors, final.x),
+        training_error=_training_error(factors, x),
         consistent=request.consistent,
-        notes=tuple(notes),
+        remarks=(*remarks, *map(Remark, notes)),
         training=training,
         validation=tried,
     )
 
 
-def _check_motion(train: Samples, records: Sequence[Record]) -> None:
+def _check_motion(train: LogSet, records: Sequence[Record]) -> None:
     """Refuse logs in which the arm stands in one place: all are looked at where `records` show no motion."""
     if not records or moves(records) or moves(train.records()):
         return
@@ -287,52 +270,50 @@ def moves(records: Iterable[Record]) -> bool:
     return False
 
 
-def collect(samples: Samples, problem: Problem, executor: Any, update: Update, notes: list[str]) -> Factors:
-    """Triangular factors of all logs: each part is added to those before it, whoever computed it."""
+def collect(
+    logs: LogSet, problem: Problem, executor: Any, update: Update
+) -> tuple[Factors, tuple[Remark, ...]]:
+    """Triangular factors of all logs, each part added to those before it, and what was noticed in them."""
     total: Factors | None = None
-    seen = [dict[str, None]() for _ in samples.logs]
-    done, size = 0, sum(len(log) for log in samples.logs)
-    for (k, rows), (factors, said) in in_order(_tasks(samples, problem, executor), executor, WAITING):
+    seen = [dict[Remark, None]() for _ in logs.logs]
+    done, size = 0, sum(len(log) for log in logs.logs)
+    for (k, rows), (factors, remarks) in in_order(_tasks(logs, problem, executor), executor, WAITING):
         total = merge(total, factors)
-        seen[k].update(dict.fromkeys(said))
+        seen[k].update(dict.fromkeys(remarks))
         done += rows
         update(done / size)
-    notes += [
-        text for log, said in zip(samples.logs, seen, strict=True) for text in _told(log.name, list(said))
-    ]
     if total is None:
         raise IdentificationError("no sample is left for the fit")
-    return total
+    return total, tuple(x for log, own in zip(logs.logs, seen, strict=True) for x in _told(log.name, own))
 
 
-def _tasks(samples: Samples, problem: Problem, executor: Any) -> Iterator[tuple[tuple[int, int], _Task]]:
+def _tasks(logs: LogSet, problem: Problem, executor: Any) -> Iterator[tuple[tuple[int, int], _Task]]:
     """For each part of the logs, whose and how long it is, and what to compute."""
-    for k in range(len(samples.logs)):
-        for log in samples.parts(k, problem.cutoff):
-            rows = len(log) if log.core is None else log.core.stop - log.core.start
+    for k in range(len(logs.logs)):
+        for log in logs.parts(k, problem.cutoff):
             if executor is None:
-                look = partial(samples.record, k, log)
+                look = partial(logs.record, k, log)
             else:
-                look = partial(record_of, samples.robot, log, samples.mask(k, log))
-            yield (k, rows), partial(_factors, problem, log, look)
+                look = partial(record_of, logs.robot, log, logs.mask(k, log))
+            yield (k, log.rows.stop - log.rows.start), partial(_factors, problem, log, look)
 
 
 def _factors(
     problem: Problem, log: Log, look: Callable[[], Record]
-) -> tuple[Factors | None, tuple[str, ...]]:
+) -> tuple[Factors | None, tuple[Remark, ...]]:
     """The factors of a part of a log, and what was noticed in it."""
     try:
         record = look()
     except NothingUsableError as reason:
-        return None, (left_out(log, reason),)
-    return problem.factors(record), record.notes
+        return None, (Remark(left_out(log, reason)),)
+    return problem.factors(problem.states(record)), record.remarks
 
 
-def _told(name: str, notes: list[str]) -> list[str]:
-    found = [f"{name}: {note}" for note in notes[:NOTES]]
-    if len(notes) > NOTES:
-        found.append(f"{name}: {len(notes) - NOTES} further notes on later parts of it")
-    return found
+def _told(name: str, remarks: Iterable[Remark]) -> list[Remark]:
+    """The first remarks on a log, and how many more there are."""
+    found = [replace(remark, place=name) for remark in remarks]
+    more = f"{len(found) - NOTES} further notes on later parts of it"
+    return found if len(found) <= NOTES else [*found[:NOTES], Remark(more, place=name)]
 
 
 def _check_enough(factors: Factors, free: np.ndarray) -> None:
@@ -347,32 +328,20 @@ def _check_enough(factors: Factors, free: np.ndarray) -> None:
         )
 
 
-class _Final(NamedTuple):
-    """The parameters of a fit, the robot that has them, and what is to be said."""
-
-    x: np.ndarray  # (p,)
-    robot: Robot
-    notes: tuple[str, ...]
-
-
-def _final(chosen: Chosen, found: Estimate, request: Request) -> _Final:
-    """The estimates as they are, or what is nearest to them that bodies can have."""
+def _final(chosen: Chosen, found: Estimate, request: Request) -> tuple[np.ndarray, Robot, tuple[str, ...]]:
+    """The estimates (p,) as they are, or what is nearest to them that bodies can have; robot and notes."""
     template = chosen.problem.template
     if not request.consistent:
         robot = template.robot.with_parameters(found.x)
-        damped = () if not chosen.damping else (_damping_note(chosen.damping),)
-        return _Final(found.x, robot, (*found.notes, *damped, *_impossible(robot)))
+        text = "pulls the estimates toward the description; standard errors do not count it"
+        damped = [f"a damping of {chosen.damping:g} {text}"] if chosen.damping else []
+        return found.x, robot, (*found.notes, *damped, *_impossible(robot))
     R = found.factors.weighted(found.scale)
     nominal = request.prior is None or (isinstance(request.prior, str) and request.prior == "nominal")
     prior = template.prior if nominal else request.prior
     speeds = chosen.greatest[: template.robot.n]
     bodies = possible(template.robot, R[:, :-1], R[:, -1], prior=prior, speeds=speeds)
-    return _Final(bodies.parameters, bodies.robot, (*found.notes, *bodies.notes))
-
-
-def _damping_note(damping: float) -> str:
-    text = "pulls the estimates toward the description; standard errors do not count it"
-    return f"a damping of {damping:g} {text}"
+    return bodies.parameters, bodies.robot, (*found.notes, *bodies.notes)
 
 
 def _load_note(robot: Robot) -> list[str]:
@@ -381,15 +350,15 @@ def _load_note(robot: Robot) -> list[str]:
     return [f"load friction of {', '.join(loads)}: {text}"] if loads else []
 
 
-def _others(validate: Any, train: Samples) -> Samples | None:
+def _others(validate: Any, train: LogSet) -> LogSet | None:
     """The logs to validate with; None where none are given."""
     if validate is None:
         return None
     rest = isinstance(validate, str) and validate == "rest"
-    return train.rest() if rest else Samples.of(train.robot, validate)
+    return train.rest() if rest else LogSet.of(train.robot, validate)
 
 
-def _residuals(train: Samples, chosen: Chosen, x: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
+def _residuals(train: LogSet, chosen: Chosen, x: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Residuals of as many states as are enough to see how alike neighbours are, and their use."""
     residuals, use = [], []
     for record in long_records(train, chosen.problem.cutoff):

@@ -1,33 +1,30 @@
-"""A recorded motion: `Log` as it was recorded, `LogFile` in a file, `Record` at a robot's joints."""
+"""A recorded motion: `Log` as it was recorded, `Record` at a robot's joints."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from armdyn.expression import shown
-from armdyn.identification.channels import ChannelColumns, checked_units, choose, factors, listed_columns
 from armdyn.identification.errors import IdentificationError, IdentificationWarning, check
-from armdyn.motion.trajectory import Trajectory
+from armdyn.remarks import Remark, notes_of, warn
 from armdyn.robot import Robot
-from armdyn.simulation.run import Run
-from armdyn.tables import Column, Table, open_table, write_csv, write_npz, write_parquet
+from armdyn.tables import write_csv, write_npz, write_parquet
+
+if TYPE_CHECKING:
+    from armdyn.identification.log_files import LogFile
+    from armdyn.motion.trajectory import Trajectory
+    from armdyn.simulation.run import Run
 
 POSITIONS = ("q", "motor_position")
 TORQUES = ("tau", "motor_torque", "current")
 DERIVATIVES = ("qd", "qdd")
 CONSTANTS = ("transmission", "torque_constant", "joint_zeros", "delay", "name")  # of a whole log
-
-_PIECE = 65_536  # rows read at a time
-_MOST = 1 << 29  # numbers of a file that are read whole: 4 GB
-_READING = ("delimiter", "decimal")
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +40,7 @@ class Log:
     joints' torques Kᵀ τ_m (7.22); τ_m = `torque_constant` · current [N m/A], one number or (n,). What is not
     given here comes from the robot. `joint_zeros` (n,) are added to the positions of the joints. `delay` [s]
     is by how much the torques were recorded later than the positions; it is taken out at the joints. `first`
-    is the number of the first row in its file, for messages; `notes` say what was noticed when it was read,
+    is the number of the first row in its file, for messages; `remarks` say what was noticed when it was read,
     `kinds` which joints its units were for. Of a part of a file, `core` are the rows that are its own; those
     before and after them are there for filters, and None stands for a whole log.
     """
@@ -62,7 +59,7 @@ class Log:
     delay: float | None = field(default=None, repr=False, kw_only=True)
     name: str = field(default="log", kw_only=True)
     first: int = field(default=0, repr=False, kw_only=True)
-    notes: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
+    remarks: tuple[Remark, ...] = field(default=(), repr=False, kw_only=True)
     kinds: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False, kw_only=True)
     core: slice | None = field(default=None, repr=False, kw_only=True)
 
@@ -141,11 +138,15 @@ class Log:
     @classmethod
     def open(cls, path: str | Path, columns: Any = None, units: Any = None, **options: Any) -> LogFile:
         """The file, to be read block by block: for logs larger than memory. Arguments as in `load`."""
+        from armdyn.identification.log_files import LogFile
+
         return LogFile.of(path, columns, units, **options)
 
     @classmethod
     def from_run(cls, run: Run, name: str | None = None) -> Log:
         """A simulated motion of one arm: q, q̇ and the torques applied."""
+        from armdyn.simulation.run import Run
+
         if not isinstance(run, Run):
             raise IdentificationError(f"run: expected a Run, found {type(run).__name__}")
         if run.q.ndim != 2:
@@ -155,6 +156,8 @@ class Log:
     @classmethod
     def from_trajectory(cls, robot: Robot, trajectory: Trajectory, name: str | None = None) -> Log:
         """The samples of a motion, with exact derivatives and the torques that the robot needs for it."""
+        from armdyn.motion.trajectory import Trajectory
+
         check.robot(robot)
         if not isinstance(trajectory, Trajectory):
             raise IdentificationError(f"trajectory: expected a Trajectory, found {type(trajectory).__name__}")
@@ -181,6 +184,16 @@ class Log:
 
     def __len__(self) -> int:
         return len(self.t)
+
+    @property
+    def rows(self) -> slice:
+        """The rows that are its own: all, or of a part of a file its `core`."""
+        return slice(0, len(self)) if self.core is None else self.core
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The texts of the remarks."""
+        return notes_of(self.remarks)
 
     @property
     def n(self) -> int:
@@ -252,12 +265,9 @@ class Log:
         elif kind == ".csv":
             write_csv(place, arrays, IdentificationError)
             if lost := [name for name in constants if name != "name"]:
-                warnings.warn(
-                    f"{path}: a CSV file does not hold {' and '.join(lost)}: give them to Log.load again, "
-                    "or save the log as .npz or .parquet",
-                    IdentificationWarning,
-                    stacklevel=2,
-                )
+                text = f"a CSV file does not hold {' and '.join(lost)}: give them to Log.load again, "
+                text += "or save the log as .npz or .parquet"
+                warn([Remark(text, "warning", str(path))], IdentificationWarning, 2)
         else:
             raise IdentificationError(f"{path}: the name of a log to save ends with .csv, .npz, .parquet")
 
@@ -271,230 +281,6 @@ class Log:
         from armdyn.identification.looking_over import look_over
 
         return look_over(self, robot, (self.delay or 0.0) if delay is None else delay)
-
-
-# ---- in a file ---------------------------------------------------------------------------------------------
-
-
-class Block(NamedTuple):
-    """A part of a file: `log` has rows before and after the part's own, which are `log[core]`."""
-
-    log: Log
-    core: slice
-    first: int  # the row of the file that is log's row `core.start`
-
-
-@dataclass(frozen=True)
-class LogFile:
-    """A log in a file, of which only what is asked for is in memory. Made by `Log.open`; picklable."""
-
-    path: Path
-    choices: dict[str, ChannelColumns] = field(repr=False)
-    units: dict[str, Any] = field(repr=False)
-    constants: dict[str, Any] = field(repr=False)
-    reading: dict[str, Any] = field(repr=False)  # delimiter, decimal
-    notes: tuple[str, ...] = field(default=(), repr=False)
-
-    @classmethod
-    def of(cls, path: str | Path, columns: Any, units: Any, **options: Any) -> LogFile:
-        reading: dict[str, Any] = {key: options.pop(key) for key in _READING if key in options}
-        for key in options:
-            check.one_of("option", key, *CONSTANTS, *_READING)
-        if "decimal" in reading:
-            check.one_of("decimal", reading["decimal"], ".", ",")
-        if reading.get("delimiter") is not None:
-            check.one_of("delimiter", reading["delimiter"], ",", ";", "\t", " ")
-        table = open_table(path, IdentificationError, constants=CONSTANTS, **reading)
-        try:
-            chosen = choose(table.columns, columns)
-            _check_complete(table, chosen.channels)
-            stated = {channel: c.unit for channel, c in chosen.channels.items() if c.unit is not None}
-            given = stated | checked_units(units)
-            for channel in given.keys() - chosen.channels.keys() - set(chosen.unused):
-                raise IdentificationError(f"units: {channel}: the file has no such channel")
-            for channel, choice in chosen.channels.items():
-                factors(channel, given.get(channel, 1.0), choice.width)
-        except IdentificationError as problem:
-            raise IdentificationError(f"{path}: {problem}") from None
-        constants = {"name": Path(path).stem} | dict(table.constants) | options
-        return cls(Path(path), chosen.channels, given, constants, reading, chosen.notes)
-
-    @property
-    def name(self) -> str:
-        return str(self.constants["name"])
-
-    def __len__(self) -> int:
-        return self._rows
-
-    @cached_property
-    def _rows(self) -> int:
-        return self._table().count(self._columns)
-
-    @property
-    def n(self) -> int:
-        return next(self.choices[name].width for name in POSITIONS if name in self.choices)
-
-    def read(self) -> Log:
-        """All of it."""
-        notes = list(self.notes)
-        blocks = "Log.open reads it block by block"
-        if (claimed := self._table().claimed(self._columns)) > _MOST:
-            raise IdentificationError(
-                f"{self.path}: it says that it holds {claimed:.3g} numbers; "
-                f"at most {_MOST:.3g} are read whole. {blocks}"
-            )
-        try:
-            pieces = list(self._pieces(_PIECE, notes))
-            if sum(len(piece["t"]) for piece in pieces) < 2:
-                raise IdentificationError(f"{self.path}: two rows of numbers or more are expected")
-            return self._log(_joined(pieces), 0, notes)
-        except MemoryError:
-            raise IdentificationError(f"{self.path}: there is not enough memory for it. {blocks}") from None
-
-    def blocks(self, samples: int = 100_000, overlap: int = 1000) -> Iterator[Block]:
-        """Blocks of so many samples, each with `overlap` more on both sides where the file has them."""
-        check.whole_number("samples", samples, 2)
-        check.whole_number("overlap", overlap)
-        return map(_block, self.parts(samples, overlap))
-
-    def block(self, start: int, stop: int, overlap: int = 0) -> Block:
-        """Samples `start` to before `stop`, with `overlap` more on both sides where the file has them."""
-        check.whole_number("overlap", overlap)
-        check.whole_number("stop", stop, check.whole_number("start", start) + 1)
-        return _block(self.part(start, stop, overlap))
-
-    def parts(self, samples: int, overlap: int) -> Iterator[Log]:
-        """The file as logs, one after the other; around its own rows, the `core`, are its neighbours'."""
-        notes = list(self.notes)
-        start = 0  # the row of the file where the core begins
-        held, first = None, 0  # rows in memory, from `first` on
-        for piece in self._pieces(min(samples, _PIECE), notes):
-            held = piece if held is None else _joined([held, piece])
-            while first + len(held["t"]) >= start + samples + overlap + 2:  # two: no last part of one row
-                yield self._part(held, first, (start, start + samples), overlap, notes)
-                start += samples
-                drop = max(0, start - overlap - first)
-                held, first = {name: x[drop:] for name, x in held.items()}, first + drop
-        if held is None or first + len(held["t"]) < 2:
-            raise IdentificationError(f"{self.path}: two rows of numbers or more are expected")
-        end = first + len(held["t"])
-        while start < end:
-            stop = end if end - start < samples + 2 else start + samples
-            yield self._part(held, first, (start, stop), overlap, notes, whole=stop - start == end)
-            start = stop
-
-    def part(self, start: int, stop: int, overlap: int) -> Log:
-        """The rows from `start` to before `stop`, as one of `parts`."""
-        notes, pieces = list(self.notes), []
-        first = max(start - overlap, 0)
-        wanted = stop + overlap - first
-        for piece in self._pieces(min(wanted, _PIECE), notes, first):
-            pieces.append(piece)
-            wanted -= len(piece["t"])
-            if wanted <= 0:
-                break
-        if not pieces or first + sum(len(piece["t"]) for piece in pieces) < stop:
-            raise IdentificationError(f"{self.path}: there are no rows {start} to {stop - 1}")
-        whole = start == 0 and stop == len(self)
-        return self._part(_joined(pieces), first, (start, stop), overlap, notes, whole)
-
-    @cached_property
-    def rate(self) -> float:
-        """Samples per second: by the median of the steps in time at the start of the file."""
-        for piece in self._pieces(_PIECE, []):
-            steps = np.diff(piece["t"])
-            steps = steps[steps > 0]
-            return float(1 / np.median(steps)) if len(steps) else float("nan")
-        return float("nan")
-
-    # ---- inside ----------------------------------------------------------------------------------------
-
-    def _part(
-        self,
-        held: dict[str, np.ndarray],
-        first: int,
-        core: tuple[int, int],
-        overlap: int,
-        notes: list[str],
-        whole: bool = False,
-    ) -> Log:
-        """The log of some of the rows that are held from `first` on."""
-        start, stop = core
-        a, b = max(first, start - overlap), min(first + len(held["t"]), stop + overlap)
-        part = {name: x[a - first : b - first] for name, x in held.items()}
-        return self._log(part, a, notes, None if whole else slice(start - a, stop - a))
-
-    def _log(self, arrays: dict[str, Any], first: int, notes: list[str], core: slice | None = None) -> Log:
-        kinds = {
-            channel: factors(channel, self.units[channel], choice.width)[1]
-            for channel, choice in self.choices.items()
-            if channel in self.units
-        }
-        try:
-            return Log(**arrays, **self.constants, first=first, notes=tuple(notes), kinds=kinds, core=core)
-        except IdentificationError as problem:
-            raise IdentificationError(f"{self.path}: {problem}") from None
-
-    def _table(self) -> Table:
-        return open_table(self.path, IdentificationError, constants=CONSTANTS, **self.reading)
-
-    @property
-    def _columns(self) -> list[Column]:
-        return [column for choice in self.choices.values() for column in choice.columns]
-
-    def _pieces(self, size: int, notes: list[str], start: int = 0) -> Iterator[dict[str, np.ndarray]]:
-        """Channels in SI, some rows at a time. Integer times too long for floats count from the first one."""
-        table = self._table()
-        origin: Any = None
-        if start:
-            origin = _origin(next(table.pieces(self.choices["t"].columns, 1, []))[0].reshape(-1), notes)
-        for arrays in table.pieces(self._columns, size, notes, start):
-            found, k = {}, 0
-            for channel, choice in self.choices.items():
-                several = arrays[k : k + len(choice.columns)]
-                k += len(choice.columns)
-                if channel == "t":
-                    t = several[0].reshape(-1)
-                    origin = _origin(t, notes) if origin is None else origin
-                    values = (t - origin)[:, None]
-                else:
-                    values = np.concatenate([x.reshape(len(x), -1) for x in several], axis=1, dtype=float)
-                scale = factors(channel, self.units.get(channel, 1.0), choice.width)[0]
-                with np.errstate(over="ignore"):  # what is too large is no number, and said to be none
-                    found[channel] = values * scale
-            yield found | {"t": found["t"][:, 0]}
-
-
-def _block(log: Log) -> Block:
-    core = slice(0, len(log)) if log.core is None else log.core
-    return Block(log, core, log.first + core.start)
-
-
-def _origin(t: np.ndarray, notes: list[str]) -> Any:
-    if t.dtype.kind not in "iu" or not len(t) or abs(int(t[0])) < 1 << 53:
-        return t.dtype.type(0)
-    notes.append(f"the times are counted from the first one, {int(t[0])}")
-    return t[0]
-
-
-def _joined(pieces: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    if len(pieces) == 1:
-        return pieces[0]
-    # Channel by channel out of the pieces: all of them twice in memory would be too much of a long log.
-    return {name: np.concatenate([piece.pop(name) for piece in pieces]) for name in list(pieces[0])}
-
-
-def _check_complete(table: Table, chosen: dict[str, ChannelColumns]) -> None:
-    """Refuse a file in which the time, positions or torques were not found."""
-    for names, what in ((("t",), "times"), (POSITIONS, "positions"), (TORQUES, "torques")):
-        if not any(name in chosen for name in names):
-            example = f"columns={{'{names[0]}': …}}"
-            raise IdentificationError(
-                f"no column of {what} was found; say which with {example}. "
-                f"The columns are {listed_columns(table.columns)}"
-            )
-    if chosen["t"].width != 1:
-        raise IdentificationError(f"columns: t: found {chosen['t'].width} columns, one is expected")
 
 
 # ---- at the joints -----------------------------------------------------------------------------------------
@@ -515,20 +301,21 @@ class Record:
     usable: np.ndarray  # (samples, n) bool: whether the torque was measured and may enter a fit
     segments: tuple[slice, ...]  # stretches without a gap in time; filters do not reach across their ends
     rows: np.ndarray  # (samples,) the row of the log
+    own: np.ndarray  # (samples,) bool: what may enter a fit; other rows are there for filters
     size: int  # rows of the log
     qd: np.ndarray | None = None  # (samples, n) where measured or exact
     qdd: np.ndarray | None = None
-    notes: tuple[str, ...] = ()  # what was noticed, repaired or left out, one sentence each
+    remarks: tuple[Remark, ...] = ()  # what was noticed, repaired or left out, one sentence each
     name: str = "log"
     delay: float = 0.0  # s: by how much torques were late, which was taken out
     filled: np.ndarray | None = None  # (samples,) bool: whether a position was missing and is interpolated
     first: int = 0  # the row of the file that is the log's row 0
     turned: bool = False  # whether whole turns were taken out of positions
-    own: Any = None  # (samples,) bool: what may enter a fit, all by default; other rows are there for filters
 
-    def __post_init__(self) -> None:
-        if self.own is None:
-            object.__setattr__(self, "own", np.ones(len(self.t), bool))
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The texts of the remarks."""
+        return notes_of(self.remarks)
 
     @property
     def n(self) -> int:
@@ -541,10 +328,13 @@ class Record:
 
     def between(self, start: int, stop: int) -> Record:
         """Samples of it, from number `start` to before `stop`."""
-        names = ("t", "q", "tau", "usable", "rows", "own", "qd", "qdd", "filled")
-        arrays = {name: x[start:stop] for name in names if (x := getattr(self, name)) is not None}
         spans = [(max(part.start, start), min(part.stop, stop)) for part in self.segments]
-        segments = tuple(slice(a - start, b - start) for a, b in spans if b > a)
+        return self.at(slice(start, stop), tuple(slice(a - start, b - start) for a, b in spans if b > a))
+
+    def at(self, rows: Any, segments: tuple[slice, ...]) -> Record:
+        """Some of the samples, in these segments."""
+        names = ("t", "q", "tau", "usable", "rows", "own", "qd", "qdd", "filled")
+        arrays = {name: x[rows] for name in names if (x := getattr(self, name)) is not None}
         return replace(self, segments=segments, **arrays)
 
     def span(self, start: int, stop: int, around: int) -> list[Record]:
@@ -567,4 +357,5 @@ def shifted(record: Record, delay: float) -> Record:
             tau[part, j] = np.interp(at, t, record.tau[part, j])
             usable[part, j] = inside & good[k] & good[k + 1]
     note = f"the torques were recorded {1e3 * delay:.4g} ms after the positions; this was taken out"
-    return replace(record, tau=tau, usable=usable, notes=(*record.notes, note), delay=record.delay + delay)
+    remarks = (*record.remarks, Remark(note))
+    return replace(record, tau=tau, usable=usable, remarks=remarks, delay=record.delay + delay)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy.ndimage import maximum_filter1d, median_filter, percentile_filter
@@ -14,6 +14,7 @@ from armdyn.expression import shown
 from armdyn.identification.errors import IdentificationError, IdentificationWarning, NothingUsableError, check
 from armdyn.identification.log import DERIVATIVES, Log, Record, shifted
 from armdyn.model import ModelError
+from armdyn.remarks import Remark, warn
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_name, joint_units, revolute_joints
 from armdyn.robot.related import Related
@@ -29,8 +30,8 @@ QUANTA = 3.0  # smallest steps that most steps are at most, for a note on the en
 STOPS = 0.01  # and how often, as a share of the steps, the joint seems to rest for one sample
 
 
-def doubts(robot: Robot, record: Record) -> Iterator[str]:
-    """One sentence each."""
+def warnings_about(robot: Robot, record: Record) -> Iterator[str]:
+    """What looks wrong, one sentence each."""
     yield from _units(robot, record)
     yield from _derivatives(robot, record)
     yield from _dead_channels(robot, record)
@@ -77,8 +78,8 @@ def _dead_channels(robot: Robot, record: Record) -> Iterator[str]:
             yield f"{found}: a dead channel?"
 
 
-def remarks(robot: Robot, record: Record) -> Iterator[str]:
-    """Remarks that are no fault but good to know: joints that do not move, coarse encoders."""
+def notes_about(robot: Robot, record: Record) -> Iterator[str]:
+    """What is no fault but good to know: joints that do not move, coarse encoders."""
     still = [j for j in range(record.n) if not np.ptp(record.q[:, j])]
     if still:
         yield f"{', '.join(joint_name(robot, j) for j in still)}: the position never changes"
@@ -109,17 +110,16 @@ def runs(mask: np.ndarray) -> list[tuple[int, int]]:
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
-def rows_text(rows: Sequence[int] | np.ndarray, word: str = "row") -> str:
-    """ "row 7", "rows 7 and 9", "rows 7, 9, 12 and 35 others"; stretches as "rows 7 to 20"."""
+def rows_text(rows: Sequence[int] | np.ndarray) -> str:
+    """ "row 7", "rows 7 and 9", "rows 7, 9, 12 and 35 others"; those in a row as "rows 7 to 20"."""
     rows = [int(row) for row in rows]
     if len(rows) == 1:
-        return f"{word} {rows[0]}"
+        return f"row {rows[0]}"
     if len(rows) > 2 and rows[-1] - rows[0] == len(rows) - 1:
-        return f"{word}s {rows[0]} to {rows[-1]}"
+        return f"rows {rows[0]} to {rows[-1]}"
     if len(rows) <= _MOST:
-        return f"{word}s {', '.join(map(str, rows[:-1]))} and {rows[-1]}"
-    others = len(rows) - _MOST
-    return f"{word}s {', '.join(map(str, rows[:_MOST]))} and {others} other{'s' * (others > 1)}"
+        return f"rows {', '.join(map(str, rows[:-1]))} and {rows[-1]}"
+    return f"rows {', '.join(map(str, rows[:_MOST]))} and {counted(len(rows) - _MOST, 'other')}"
 
 
 def counted(number: int, word: str) -> str:
@@ -146,28 +146,47 @@ SMOOTHER = 0.5  # held rows are treated only where that at least halves the jump
 
 
 @dataclass
-class Times:
-    """Rows of a log that are kept, their times, and what was noticed."""
+class Kept:
+    """Rows of a log that are kept while it is looked over, and what was noticed."""
 
+    log: Log
     rows: np.ndarray  # (kept,) indices into the log
     t: np.ndarray  # (kept,)
     doubtful: np.ndarray  # (kept,) bool: which of two rows at one instant holds is not known
+    filled: np.ndarray  # (kept,) bool: a position or derivative of the row is interpolated
+    breaks: np.ndarray  # (kept,) bool: a new segment begins
     notes: list[str]
 
+    @staticmethod
+    def of(log: Log) -> Kept:
+        """All rows."""
+        none = np.zeros(len(log), bool)
+        return Kept(log, np.arange(len(log)), log.t, none, none.copy(), none.copy(), [])
 
-def look_at_times(log: Log) -> Times:
+    def keep(self, kept: np.ndarray) -> None:
+        """Leave out all others."""
+        for name in ("rows", "t", "doubtful", "filled", "breaks"):
+            setattr(self, name, getattr(self, name)[kept])
+
+    def where(self, chosen: Any) -> str:
+        """Some of the rows, as messages call them."""
+        return rows_text(self.rows[chosen] + self.log.first)
+
+    def refusal(self, text: str) -> IdentificationError:
+        return IdentificationError(f"{self.log.name}: {text}")
+
+
+def look_at_times(log: Log) -> Kept:
     """Increasing times. What cannot be put right is refused with its row."""
-    found = Times(np.arange(len(log)), log.t, np.zeros(len(log), bool), [])
+    found = Kept.of(log)
     values = np.column_stack([without_infinities(getattr(log, name)) for name in log.channels[1:]])
-    _without_times(log, found)
-    _refuse_running_back(log, found)
-    _without_repeated(log, found, values)
+    _without_times(found)
+    _refuse_running_back(found)
+    _without_repeated(found, values)
     if len(found.t) < 4:
-        raise IdentificationError(
-            f"{log.name}: {counted(len(found.t), 'sample')} with times of their own; four are needed"
-        )
-    _refuse_bursts(log, found)
-    _held_rows(log, found, values)
+        raise found.refusal(f"{counted(len(found.t), 'sample')} with times of their own; four are needed")
+    _refuse_bursts(found)
+    _held_rows(found, values)
     _tell_jitter(found)
     return found
 
@@ -177,45 +196,37 @@ def without_infinities(x: np.ndarray) -> np.ndarray:
     return x if np.isfinite(x).all() else np.where(np.isfinite(x), x, np.nan)
 
 
-def _keep(found: Times, kept: np.ndarray) -> None:
-    found.rows, found.t, found.doubtful = found.rows[kept], found.t[kept], found.doubtful[kept]
-
-
-def _without_times(log: Log, found: Times) -> None:
+def _without_times(found: Kept) -> None:
     known = np.isfinite(found.t)
     if known.all():
         return
-    missing = found.rows[~known] + log.first
-    what = f"{rows_text(missing)}: the time is not a number"
-    if len(missing) > MOST_MISSING * len(log):
-        raise IdentificationError(f"{log.name}: {what}; so many rows cannot be left out")
+    what = f"{found.where(~known)}: the time is not a number"
+    if (~known).sum() > MOST_MISSING * len(found.log):
+        raise found.refusal(f"{what}; so many rows cannot be left out")
     found.notes.append(f"{what}; left out")
-    _keep(found, known)
+    found.keep(known)
 
 
-def _refuse_running_back(log: Log, found: Times) -> None:
+def _refuse_running_back(found: Kept) -> None:
     back = np.flatnonzero(np.diff(found.t) < 0)
     if not len(back):
         return
     i = int(back[0]) + 1
     before, after = found.t[i - 1], found.t[i]
-    row = found.rows[i] + log.first
-    what = f"{log.name}: row {row}: the time goes back from {before:.9g} s to {after:.9g} s"
+    what = f"{found.where([i])}: the time goes back from {before:.9g} s to {after:.9g} s"
     rest = found.t[i:]
     restarts = (
         after <= found.t[0] + RESTART * (before - found.t[0]) and len(rest) > 1 and (rest >= after).all()
     )
     if restarts or (len(back) == 1 and len(rest) > 3 and rest[-1] < before):
-        raise IdentificationError(
-            f"{what}: these look like two recordings in one log; log.split() separates them"
-        )
-    raise IdentificationError(
+        raise found.refusal(f"{what}: these look like two recordings in one log; log.split() separates them")
+    raise found.refusal(
         f"{what}: which samples follow each other is not known; put the rows in order, or leave wrong "
         "ones out"
     )
 
 
-def _without_repeated(log: Log, found: Times, values: np.ndarray) -> None:
+def _without_repeated(found: Kept, values: np.ndarray) -> None:
     """Leave out all but the first of several rows at one instant."""
     again = np.concatenate([[False], np.diff(found.t) == 0])
     if not again.any():
@@ -224,30 +235,30 @@ def _without_repeated(log: Log, found: Times, values: np.ndarray) -> None:
     same = values[found.rows] == values[found.rows[start]]
     same |= np.isnan(values[found.rows]) & np.isnan(values[found.rows[start]])
     differs = again & ~same.all(1)
-    alike = found.rows[again & ~differs] + log.first
-    if len(alike):
-        found.notes.append(f"{rows_text(alike)}: the same time and values as the row before; left out")
+    alike = again & ~differs
+    if alike.any():
+        found.notes.append(f"{found.where(alike)}: the same time and values as the row before; left out")
     if differs.any():
-        rows = found.rows[differs] + log.first
-        what = f"{rows_text(rows)}: the time of the row before, {found.t[differs][0]:.9g} s, but other values"
-        if len(rows) > MOST_REPEATED * len(log):
-            raise IdentificationError(
-                f"{log.name}: {what}; the clock is too coarse for the sampling. If the samples are evenly "
+        time = found.t[differs][0]
+        what = f"{found.where(differs)}: the time of the row before, {time:.9g} s, but other values"
+        if differs.sum() > MOST_REPEATED * len(found.log):
+            raise found.refusal(
+                f"{what}; the clock is too coarse for the sampling. If the samples are evenly "
                 "spaced, give t = arange(N) / rate"
             )
         found.notes.append(f"{what}; the first row is kept, its torques are not used")
         found.doubtful[start[differs]] = True
-    _keep(found, ~again)
+    found.keep(~again)
 
 
-def _refuse_bursts(log: Log, found: Times) -> None:
+def _refuse_bursts(found: Kept) -> None:
     """Samples that were stamped when a buffer was emptied: nothing says when they were taken."""
     steps = np.diff(found.t)
     step = float(np.median(steps))
     near = steps[steps <= (bridged(step) + 1) * step]
     if near.mean() > BURSTS * step:
-        raise IdentificationError(
-            f"{log.name}: the time stamps come in bursts: half of the steps are up to {1e3 * step:.3g} ms, "
+        raise found.refusal(
+            f"the time stamps come in bursts: half of the steps are up to {1e3 * step:.3g} ms, "
             f"and the average is {1e3 * near.mean():.3g} ms. If the samples are evenly spaced, give "
             "t = arange(N) / rate"
         )
@@ -256,18 +267,17 @@ def _refuse_bursts(log: Log, found: Times) -> None:
 # ---- rows that repeat the one before -----------------------------------------------------------------------
 
 
-def _held_rows(log: Log, found: Times, values: np.ndarray) -> None:
+def _held_rows(found: Kept, values: np.ndarray) -> None:
     """Rows in which every channel repeats the row before while the arm moves: no sample was taken.
 
     Either a sample is missing, and the next one is where it should be; or what was recorded comes from a
     slower clock than the stamps, and all others are late by a little. The smoother motion of the two holds.
     """
-    q = without_infinities(getattr(log, log.positions))[found.rows]
+    q = without_infinities(getattr(found.log, found.log.positions))[found.rows]
     held = _held(q, values[found.rows])
     if not held.any():
         return
-    rows = found.rows[held] + log.first
-    what = f"{rows_text(rows)}: all channels repeat the row before while the arm moves"
+    what = f"{found.where(held)}: all channels repeat the row before while the arm moves"
     kept = ~held
     stamps = found.t[kept]
     even = np.polyval(np.polyfit(np.arange(len(stamps)), stamps, 1), np.arange(len(stamps)))
@@ -290,7 +300,7 @@ def _held_rows(log: Log, found: Times, values: np.ndarray) -> None:
             f"{1e3 * period:.4g} ms, not every {1e3 * stamped:.4g} ms as stamped; "
             "the repeats are left out and the others evenly spaced"
         )
-    _keep(found, kept)
+    found.keep(kept)
     found.t = choices[best]
 
 
@@ -328,7 +338,7 @@ def _roughness(t: np.ndarray, q: np.ndarray, near: np.ndarray) -> float:
 # ---- steps in time -----------------------------------------------------------------------------------------
 
 
-def _tell_jitter(found: Times) -> None:
+def _tell_jitter(found: Kept) -> None:
     steps = np.diff(found.t)
     step = float(np.median(steps))
     ordinary = steps[steps < GAP * step]
@@ -349,27 +359,26 @@ def bridged(step: float) -> int:
     return max(3, int(BRIDGED / step))
 
 
-def segments(t: np.ndarray, breaks: np.ndarray, notes: list[str], rows: np.ndarray) -> list[slice]:
-    """Stretches between long gaps and breaks; `breaks` (samples,) says where a new one has to begin."""
-    steps = np.diff(t)
+def segments(found: Kept) -> tuple[slice, ...]:
+    """Rows between long gaps and breaks."""
+    steps = np.diff(found.t)
     step = float(np.median(steps))
     missing = np.rint(steps / step).astype(int) - 1
     missing[steps < GAP * step] = 0
     long = missing > bridged(step)
     short = (missing > 0) & ~long
     if short.any():
-        where = rows_text(rows[:-1][short])
-        notes.append(f"{counted(int(missing[short].sum()), 'sample')} missing after {where}; bridged")
+        where = found.where(np.flatnonzero(short))
+        found.notes.append(f"{counted(int(missing[short].sum()), 'sample')} missing after {where}; bridged")
     if long.any():
         gaps = steps[long]
-        where = rows_text(rows[:-1][long])
+        where = found.where(np.flatnonzero(long))
         span = f"{gaps.min():.3g} s" if len(gaps) == 1 else f"{gaps.min():.3g} to {gaps.max():.3g} s"
-        notes.append(
+        found.notes.append(
             f"{counted(len(gaps), 'gap')} of {span} after {where}; what lies between is treated apart"
         )
-    edges = np.flatnonzero(long | breaks[1:]) + 1
-    ends = [0, *edges.tolist(), len(t)]
-    return [slice(a, b) for a, b in pairwise(ends)]
+    edges = np.flatnonzero(long | found.breaks[1:]) + 1
+    return tuple(slice(a, b) for a, b in pairwise([0, *edges.tolist(), len(found.t)]))
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -384,28 +393,20 @@ RETURN = 0.3  # share of its height to which a spike returns
 QUIET = 0.5  # rad: only where most steps are smaller, a step of 2π is a wrapped angle
 
 
-@dataclass
-class Positions:
-    """One channel (samples, columns) on its way to being whole; `rows` are those of the file."""
-
-    channel: str
-    x: np.ndarray
-    rows: np.ndarray
-    filled: np.ndarray  # (samples,) bool: a value of the row is interpolated
-    breaks: np.ndarray  # (samples,) bool: a new segment begins
-    notes: list[str]
-
-    def fill_missing(self, t: np.ndarray) -> None:
-        for j, column in enumerate(self.x.T):
-            bad = ~np.isfinite(column)
-            if not bad.any():
-                continue
-            if (~bad).sum() < 4:
-                raise IdentificationError(f"{column_text(self.channel, j)}: there are hardly any numbers")
-            self.x[:, j] = fill(t, column, bad)
-            self.filled |= bad
-            name, where = column_text(self.channel, j), rows_text(self.rows[bad])
-            self.notes.append(f"{name}: no number in {where}; interpolated, the torques there are not used")
+def fill_missing(found: Kept, channel: str, x: np.ndarray) -> None:
+    """Interpolate, in place, what is missing of a channel (kept, columns)."""
+    for j, column in enumerate(x.T):
+        bad = ~np.isfinite(column)
+        if not bad.any():
+            continue
+        name = column_text(channel, j)
+        if (~bad).sum() < 4:
+            raise found.refusal(f"{name}: there are hardly any numbers")
+        x[:, j] = fill(found.t, column, bad)
+        found.filled |= bad
+        found.notes.append(
+            f"{name}: no number in {found.where(bad)}; interpolated, the torques there are not used"
+        )
 
 
 def lost_rows(x: np.ndarray, most: int) -> np.ndarray:
@@ -434,23 +435,24 @@ def fill(t: np.ndarray, x: np.ndarray, bad: np.ndarray) -> np.ndarray:
     return x
 
 
-def look_at_positions(t: np.ndarray, found: Positions, turning: np.ndarray) -> bool:
-    """Mend a channel in place; `turning` (columns,) are those that measure angles.
+def look_at_positions(found: Kept, channel: str, x: np.ndarray, turning: np.ndarray) -> bool:
+    """Mend positions (kept, columns) in place; `turning` (columns,) are those that measure angles.
 
     Returns whether whole turns were taken out.
     """
-    found.fill_missing(t)
-    apart = np.diff(t) > GAP * np.median(np.diff(t))  # steps over missing samples are not those of a motion
+    fill_missing(found, channel, x)
+    steps = np.diff(found.t)
+    apart = steps > GAP * np.median(steps)  # steps over missing samples are not those of a motion
     turned = False
-    for j in range(found.x.shape[1]):
+    for j in range(x.shape[1]):
         if turning[j]:
-            turned |= _unwrap(found, j, apart)
-        _spikes_and_jumps(t, found, j, apart)
+            turned |= _unwrap(found, channel, x, j, apart)
+        _spikes_and_jumps(found, column_text(channel, j), x[:, j], apart)
     return turned
 
 
-def _unwrap(found: Positions, j: int, apart: np.ndarray) -> bool:
-    steps = np.diff(found.x[:, j])
+def _unwrap(found: Kept, channel: str, x: np.ndarray, j: int, apart: np.ndarray) -> bool:
+    steps = np.diff(x[:, j])
     size = np.abs(steps)
     if not (size > 4).any() or np.median(size) > QUIET or (size > 4).mean() > 0.2:
         return False  # no jumps, or no motion at all, or one too fast to be told from wrapping
@@ -459,20 +461,20 @@ def _unwrap(found: Positions, j: int, apart: np.ndarray) -> bool:
     wrapped = (size > 4) & (np.abs(steps - turns * TURN) < near)
     if not wrapped.any():
         return False
-    if found.channel == "motor_position" and apart.any():
-        row = found.rows[:-1][apart][0]
-        raise IdentificationError(
-            f"{column_text(found.channel, j)} jumps by whole turns, and samples are missing after row "
-            f"{row}: how many turns the motor made there is not known"
+    name = column_text(channel, j)
+    if channel == "motor_position" and apart.any():
+        raise found.refusal(
+            f"{name} jumps by whole turns, and samples are missing after {found.where([apart.argmax()])}: "
+            "how many turns the motor made there is not known"
         )
-    found.x[1:, j] -= TURN * np.cumsum(np.where(wrapped, turns, 0))
-    where = rows_text(found.rows[1:][wrapped])
-    found.notes.append(f"{column_text(found.channel, j)}: jumps by whole turns at {where}; taken out")
+    x[1:, j] -= TURN * np.cumsum(np.where(wrapped, turns, 0))
+    where = found.where(np.flatnonzero(wrapped) + 1)
+    found.notes.append(f"{name}: jumps by whole turns at {where}; taken out")
     return True
 
 
-def _spikes_and_jumps(t: np.ndarray, found: Positions, j: int, apart: np.ndarray) -> None:
-    x = found.x[:, j]
+def _spikes_and_jumps(found: Kept, name: str, x: np.ndarray, apart: np.ndarray) -> None:
+    """Interpolate spikes of a column x (kept,) in place, and cut the log at jumps."""
     jumps = _jumps(x, apart)
     bad = np.zeros(len(x), bool)
     alone = []
@@ -486,19 +488,18 @@ def _spikes_and_jumps(t: np.ndarray, found: Positions, j: int, apart: np.ndarray
         else:
             alone.append(i + 1)
         k += 1
-    name = column_text(found.channel, j)
     if bad.any():
-        found.x[:, j] = fill(t, x, bad)
+        x[:] = fill(found.t, x, bad)
         found.filled |= bad
         found.notes.append(
-            f"{name}: {counted(len(runs(bad)), 'spike')} at {rows_text(found.rows[bad])}; interpolated, "
+            f"{name}: {counted(len(runs(bad)), 'spike')} at {found.where(bad)}; interpolated, "
             "the torques there are not used"
         )
     if alone:
         size = np.abs(x[alone] - x[np.array(alone) - 1]).max()
         found.breaks[alone] = True
         found.notes.append(
-            f"{name}: jumps by up to {size:.3g} at {rows_text(found.rows[alone])}, which no motion does; "
+            f"{name}: jumps by up to {size:.3g} at {found.where(alone)}, which no motion does; "
             "the log is cut there"
         )
 
@@ -544,46 +545,38 @@ FLAT_COUNT = 5  # such samples altogether
 LEVELS_BELOW = 3  # levels below the extreme one, which a signal that is not cut off visits as long
 
 
-def look_at_torques(
-    channel: str, t: np.ndarray, x: np.ndarray, moving: np.ndarray, rows: np.ndarray, notes: list[str]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Torques (samples, columns) without holes, and which of them were measured and may be used."""
-    x = x.copy()
+def look_at_torques(found: Kept, x: np.ndarray, moving: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Torques (kept, columns) without holes, and which of them were measured and may be used."""
+    x, notes = x.copy(), found.notes
     usable = np.isfinite(x)
     for j in range(x.shape[1]):
-        name, known = column_text(channel, j), usable[:, j]
-        if not known.all():
-            notes.append(_missing_text(name, rows, known))
+        name, known = column_text(found.log.torques, j), usable[:, j]
         if not known.any():
+            notes.append(f"{name}: there is no number in the whole log; not used")
             x[:, j] = 0.0
             continue
-        x[:, j] = _filled(t, x[:, j], ~known)
+        if not known.all():
+            notes.append(f"{name}: no number in {found.where(~known)}; not used")
+        x[:, j] = _filled(found.t, x[:, j], ~known)
         spiked = spikes(x[:, j]) & known
         if spiked.mean() > MOST_SPIKES:
             count = counted(int(spiked.sum()), "sample")
             notes.append(f"{name}: {count} far from those around, too many for spikes; used as they are")
             spiked[:] = False
         if spiked.any():
-            many = len(runs(spiked))
+            count = counted(len(runs(spiked)), "spike")
             notes.append(
-                f"{name}: {counted(many, 'spike')} at {rows_text(rows[spiked])}; not used, and "
-                "interpolated for the filters"
+                f"{name}: {count} at {found.where(spiked)}; not used, and interpolated for the filters"
             )
-            x[:, j] = _filled(t, x[:, j], spiked | ~known)
+            x[:, j] = _filled(found.t, x[:, j], spiked | ~known)
         flat = saturated(x[:, j], known & ~spiked, moving)
         if flat.any():
             notes.append(
                 f"{name}: {counted(int(flat.sum()), 'sample')} cut off at {_levels(x[flat, j])}, "
-                f"from row {rows[flat][0]} on; not used"
+                f"from {found.where([flat.argmax()])} on; not used"
             )
         usable[:, j] &= ~spiked & ~flat
     return x, usable
-
-
-def _missing_text(name: str, rows: np.ndarray, known: np.ndarray) -> str:
-    if not known.any():
-        return f"{name}: there is no number in the whole log; not used"
-    return f"{name}: no number in {rows_text(rows[~known])}; not used"
 
 
 def _levels(values: np.ndarray) -> str:
@@ -691,7 +684,9 @@ class Linear:
 def positions_map(log: Log, robot: Robot) -> Linear:
     """From the log's positions to q (7.22): q = K⁻¹ θ_m + zeros."""
     _check_elastic(log, robot)
-    zeros = np.zeros(robot.n) if log.joint_zeros is None else _zeros(log, robot)
+    zeros = np.zeros(robot.n) if log.joint_zeros is None else log.joint_zeros
+    if len(zeros) != robot.n:
+        raise IdentificationError(f"joint_zeros: expected ({robot.n},), one for each joint of the robot")
     if log.positions == "q":
         linear = _coordinates(log, robot)
         return Linear(linear.A, linear.b + zeros)
@@ -758,12 +753,9 @@ def constants(log: Log, robot: Robot) -> np.ndarray:
     if len(found) != robot.n - len(robot.model.elastic):
         raise IdentificationError(f"{log.name}: currents need torque constants: give torque_constant= to Log")
     if (found == 1).all():
-        warnings.warn(
-            f"{log.name}: all torque constants of '{robot.name}' are 1 N m/A, which is what they are where "
-            "a description does not give them; give torque_constant= to Log if they differ",
-            IdentificationWarning,
-            stacklevel=6,
-        )
+        text = f"all torque constants of '{robot.name}' are 1 N m/A, which is what they are where "
+        text += "a description does not give them; give torque_constant= to Log if they differ"
+        warn([Remark(text, "warning", log.name)], IdentificationWarning, 6)
     return found
 
 
@@ -835,12 +827,6 @@ def _check_width(log: Log, channel: str, *allowed: int) -> None:
         )
 
 
-def _zeros(log: Log, robot: Robot) -> np.ndarray:
-    if log.joint_zeros is None or len(log.joint_zeros) != robot.n:
-        raise IdentificationError(f"joint_zeros: expected ({robot.n},), one for each joint of the robot")
-    return log.joint_zeros
-
-
 def check_kinds(log: Log, robot: Robot) -> None:
     """Refuse degrees for joints that slide, and the like."""
     for channel in ("q", "qd", "qdd", "tau"):
@@ -878,103 +864,59 @@ def look_over(log: Log, robot: Robot, delay: float | str = 0.0) -> Record:
 def _look_over(log: Log, robot: Robot, delay: float | str) -> Record:
     check_kinds(log, robot)
     to_q, to_tau = positions_map(log, robot), torques_map(log, robot)
-    recorded = _recorded(log, robot)
-    y, used = look_at_torques(
-        log.torques, recorded.t, recorded.torques, moving(recorded.positions), recorded.rows, recorded.notes
-    )
-    used &= ~recorded.doubtful[:, None]
+    found = look_at_times(log)
+    channels = _without_lost_rows(found)
+    positions = channels[log.positions]
+    turned = look_at_positions(found, log.positions, positions, _turning(log, robot, positions.shape[1]))
+    derivatives = {name: channels[name] for name in DERIVATIVES if name in channels}
+    for name, x in derivatives.items():
+        fill_missing(found, name, x)
+        derivatives[name] = derivatives_map(log, robot).derivative(x)
+    y, used = look_at_torques(found, channels[log.torques], moving(positions))
+    used &= ~(found.doubtful | found.filled)[:, None]
     tau = to_tau(y)
     _refuse_without_torques(log, tau, used)
-    known = {name: derivatives_map(log, robot).derivative(x) for name, x in recorded.derivatives.items()}
     record = Record(
-        t=recorded.t,
-        q=to_q(recorded.positions),
+        t=found.t,
+        q=to_q(positions),
         tau=tau,
         usable=to_tau.usable(used),
-        segments=tuple(segments(recorded.t, recorded.breaks, recorded.notes, recorded.rows)),
-        rows=recorded.rows - log.first,
-        own=_own(log, recorded.rows - log.first),
+        segments=segments(found),
+        rows=found.rows,
+        own=(found.rows >= log.rows.start) & (found.rows < log.rows.stop),
         size=len(log),
-        qd=known.get("qd"),
-        qdd=known.get("qdd"),
-        notes=(*log.notes, *recorded.notes),
+        qd=derivatives.get("qd"),
+        qdd=derivatives.get("qdd"),
+        remarks=(*log.remarks, *map(Remark, found.notes)),
         name=log.name,
-        filled=recorded.filled,
+        filled=found.filled,
         first=log.first,
-        turned=recorded.turned,
+        turned=turned,
     )
-    record = _without_short_segments(log, record)
-    record = replace(record, notes=(*record.notes, *remarks(robot, record)))
-    for doubt in doubts(robot, record):
-        warnings.warn(f"{log.name}: {doubt}", IdentificationWarning, stacklevel=4)
-        record = replace(record, notes=(*record.notes, doubt))
-    return _aligned(robot, record, delay)
+    record = _without_short_segments(record)
+    doubts = [Remark(text, "warning", log.name) for text in warnings_about(robot, record)]
+    warn(doubts, IdentificationWarning, 4)
+    notes = map(Remark, notes_about(robot, record))
+    return _aligned(robot, replace(record, remarks=(*record.remarks, *notes, *doubts)), delay)
 
 
-def _own(log: Log, rows: np.ndarray) -> np.ndarray:
-    if log.core is None:
-        return np.ones(len(rows), bool)
-    return np.asarray((rows >= log.core.start) & (rows < log.core.stop))
-
-
-@dataclass
-class _Recorded:
-    """Rows that are kept, before they are brought to the joints; `rows` count in the file."""
-
-    t: np.ndarray
-    rows: np.ndarray
-    positions: np.ndarray
-    torques: np.ndarray
-    derivatives: dict[str, np.ndarray]
-    doubtful: np.ndarray  # (samples,) torques not to be used
-    filled: np.ndarray
-    breaks: np.ndarray
-    turned: bool
-    notes: list[str]
-
-
-def _recorded(log: Log, robot: Robot) -> _Recorded:
-    """Times and positions looked over."""
-    times = look_at_times(log)
-    channels = {name: without_infinities(getattr(log, name))[times.rows] for name in log.channels[1:]}
+def _without_lost_rows(found: Kept) -> dict[str, np.ndarray]:
+    """Channels by name, without rows whose positions or derivatives cannot be interpolated."""
+    log = found.log
+    channels = {name: without_infinities(getattr(log, name))[found.rows] for name in log.channels[1:]}
     states = [log.positions, *(name for name in DERIVATIVES if name in channels)]
-    most = bridged(float(np.median(np.diff(times.t))))
-    lost = np.zeros(len(times.rows), bool)
+    most = bridged(float(np.median(np.diff(found.t))))
+    lost = np.zeros(len(found.rows), bool)
     for name in states:
         lost |= lost_rows(channels[name], most)
-    notes = times.notes
     if lost.any():
-        where = rows_text(times.rows[lost] + log.first)
-        notes.append(
-            f"{' or '.join(states)}: no numbers in {where}, too many in a row to interpolate; left out"
-        )
-    kept = ~lost
-    if kept.sum() < 4:
-        raise NothingUsableError(
-            f"{log.name}: {counted(int(kept.sum()), 'row')} with positions; four are needed"
-        )
-    t, rows = times.t[kept], times.rows[kept] + log.first
-    filled, breaks = np.zeros(len(t), bool), np.zeros(len(t), bool)
-    x = {name: channels[name][kept].copy() for name in states}
-    turned = False
-    for name in states:
-        found = Positions(name, x[name], rows, filled, breaks, notes)
-        turning = (
-            _turning(log, robot, x[name].shape[1])
-            if name == log.positions
-            else np.zeros(x[name].shape[1], bool)
-        )
-        try:
-            if name == log.positions:
-                turned = look_at_positions(t, found, turning)
-            else:
-                found.fill_missing(t)
-        except IdentificationError as problem:
-            raise IdentificationError(f"{log.name}: {problem}") from None
-    position, rest = x[states[0]], {name: x[name] for name in states[1:]}
-    doubtful = times.doubtful[kept] | filled
-    torques = channels[log.torques][kept]
-    return _Recorded(t, rows, position, torques, rest, doubtful, filled, breaks, turned, notes)
+        what = f"{' or '.join(states)}: no numbers in {found.where(lost)}"
+        found.notes.append(f"{what}, too many in a row to interpolate; left out")
+    if (~lost).sum() < 4:
+        rows = counted(int((~lost).sum()), "row")
+        raise NothingUsableError(f"{log.name}: {rows} with positions; four are needed")
+    found.keep(~lost)
+    return {name: x[~lost] for name, x in channels.items()}
 
 
 def _turning(log: Log, robot: Robot, width: int) -> np.ndarray:
@@ -993,7 +935,7 @@ def _refuse_without_torques(log: Log, tau: np.ndarray, used: np.ndarray) -> None
         raise NothingUsableError(f"{log.name}: {log.torques}: all torques are zero")
 
 
-def _without_short_segments(log: Log, record: Record) -> Record:
+def _without_short_segments(record: Record) -> Record:
     """Leave out segments in which nothing can be differentiated."""
     shortest = SHORTEST if record.qd is None or record.qdd is None else 1
     long = [part for part in record.segments if part.stop - part.start >= shortest]
@@ -1002,20 +944,15 @@ def _without_short_segments(log: Log, record: Record) -> Record:
     if not long:
         most = max(part.stop - part.start for part in record.segments)
         raise NothingUsableError(
-            f"{log.name}: the longest stretch without a gap has {counted(most, 'sample')}; "
+            f"{record.name}: the longest stretch without a gap has {counted(most, 'sample')}; "
             f"{SHORTEST} are needed"
         )
     kept = np.concatenate([np.arange(part.start, part.stop) for part in long])
-    rows = np.setdiff1d(record.rows, record.rows[kept]) + log.first
+    rows = np.setdiff1d(record.rows, record.rows[kept]) + record.first
     ends = np.cumsum([part.stop - part.start for part in long]).tolist()
     parts = tuple(slice(a, b) for a, b in zip([0, *ends], ends, strict=False))
     note = f"{rows_text(rows)}: stretches of less than {SHORTEST} samples between gaps; left out"
-    arrays = {
-        name: x[kept]
-        for name in ("t", "q", "tau", "usable", "rows", "own", "qd", "qdd", "filled")
-        if (x := getattr(record, name)) is not None
-    }
-    return replace(record, **arrays, segments=parts, notes=(*record.notes, note))
+    return replace(record.at(kept, parts), remarks=(*record.remarks, Remark(note)))
 
 
 def _aligned(robot: Robot, record: Record, delay: float | str) -> Record:
@@ -1025,7 +962,7 @@ def _aligned(robot: Robot, record: Record, delay: float | str) -> Record:
         check.one_of("delay", delay, "estimate")
         found = delay_of(robot, record)
         if not found.clear:
-            return replace(record, notes=(*record.notes, f"{found}; not taken out"))
+            return replace(record, remarks=(*record.remarks, Remark(f"{found}; not taken out")))
         return shifted(record, found.seconds)
     seconds = check.number("delay", delay)
     if not np.isfinite(seconds):

@@ -13,7 +13,9 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.interpolate import CubicSpline
 
 from armdyn.identification.errors import IdentificationError
-from armdyn.identification.log import Log, LogFile, Record
+from armdyn.identification.log import Log, Record
+from armdyn.identification.log_files import LogFile
+from armdyn.identification.log_set import LogSet
 from armdyn.identification.regression import (
     RANK,
     Factors,
@@ -24,19 +26,94 @@ from armdyn.identification.regression import (
     merged,
     solve,
 )
-from armdyn.identification.samples import Samples
 from armdyn.identification.selection import Chosen, weighted
 from armdyn.identification.signals import (
     Kinematics,
     Motion,
+    Segment,
     States,
-    Stretch,
     at_rest,
     derivative,
     low_pass,
     on_grid,
     states,
 )
+
+# ------------------------------------------------------------------------------------------------------------
+# Methods of estimation: what minimises which error.
+
+
+_FLOOR = 1e-6  # of a joint's torques: the least scale
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Estimates, and how the noise e_j in the rows of joint j enters them.
+
+    The error of `x` is Σ_j gains_j Z_jᵀ e_j, with Z_jᵀZ_j = moments_j and e_j of variance noise_j². `factors`
+    and `scale` are those of the least-squares problem that was solved, for what comes after it.
+    """
+
+    x: np.ndarray  # (p,)
+    open: np.ndarray  # (p, k) directions that the data do not show
+    singular_values: np.ndarray
+    factors: Factors
+    scale: np.ndarray  # (n,) N m or N
+    noise: np.ndarray  # (n,) N m or N
+    gains: tuple[np.ndarray, ...]  # n of (p, p)
+    moments: tuple[np.ndarray, ...]  # n of (p, p)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class EstimationData:
+    """Data that a method works on; `factors` are those of all samples with equal weights."""
+
+    logs: LogSet
+    chosen: Chosen
+    factors: Factors
+    free: np.ndarray  # (p,) bool: what is estimated
+    instruments: Sequence[Given] | None = None
+
+    @property
+    def prior(self) -> np.ndarray:
+        return self.chosen.problem.template.prior
+
+
+def _weighted(data: EstimationData) -> Estimate:
+    """(7.86), each joint's rows divided by what it leaves unexplained; "damped" differs in its damping."""
+    damping = data.chosen.damping
+    _, scale = weighted(data.factors, data.prior, damping, data.free)
+    solution = solve(data.factors.weighted(scale), data.prior, damping, data.free)
+    return _of_solution(solution, data.factors, scale, scale)
+
+
+def _ordinary(data: EstimationData) -> Estimate:
+    """(7.86) as it stands: all rows count alike, N m and N, large joints and small ones."""
+    same = np.ones(len(data.factors.R))
+    found = solve(data.factors.weighted(same), data.prior, data.chosen.damping, data.free)
+    squares, rows = data.factors.squares(found.x), data.factors.rows
+    scale = same * np.sqrt(squares.sum() / max(int(rows.sum()) - found.rank, 1))
+    scale = scale if scale.any() else same
+    solution = solve(data.factors.weighted(scale), data.prior, data.chosen.damping, data.free)
+    noise = joint_scales(squares, rows, found.rank, _floor(data.factors))
+    return _of_solution(solution, data.factors, scale, noise)
+
+
+def _of_solution(solution: Solution, factors: Factors, scale: np.ndarray, noise: np.ndarray) -> Estimate:
+    gains = tuple(solution.gain / s**2 for s in scale)
+    values = solution.singular_values
+    return Estimate(solution.x, solution.open, values, factors, scale, noise, gains, _moments(factors))
+
+
+def _moments(factors: Factors) -> tuple[np.ndarray, ...]:
+    return tuple(R[:, :-1].T @ R[:, :-1] for R in factors.R)
+
+
+def _floor(factors: Factors) -> np.ndarray:
+    """(n,) a millionth of the joints' torques."""
+    return _FLOOR * factors.sizes()
+
 
 # ------------------------------------------------------------------------------------------------------------
 # Robust estimates: least squares again and again, each sample weighted by how well it fitted before.
@@ -112,40 +189,22 @@ def reweighting(problem: Problem, x: np.ndarray, scale: np.ndarray, rule: str, r
     return Pass(found, np.asarray(psi), np.asarray(slopes), np.asarray(out), residuals[::step])
 
 
-@dataclass(frozen=True)
-class Robust:
-    """The last pass's solution and weighted factors, and the joints' scales.
+def _robust(data: EstimationData) -> Estimate:
+    """From weighted least squares on, until the weights settle.
 
-    `scale` (n,) is the robust scale; `effective` (n,) is √mean ψ² / mean ψ' times that: what stands for the
-    standard deviation of noise in the standard errors. `out` (n,) samples have less than half the weight.
+    What stands for the standard deviation of noise in the standard errors is the robust scale times
+    √mean ψ² / mean ψ'.
     """
-
-    solution: Solution
-    factors: Factors
-    scale: np.ndarray
-    effective: np.ndarray
-    out: np.ndarray
-    passes: int
-
-
-def reweighted(
-    samples: Samples,
-    problem: Problem,
-    start: np.ndarray,
-    floor: np.ndarray,
-    damping: float,
-    free: np.ndarray,
-) -> Robust:
-    """From estimates `start` (p,), until the weights settle; `floor` (n,) is the least scale."""
-    prior, x, n = problem.template.prior, start, samples.robot.n
-    scale = np.full(n, np.inf)
-    before = _one_pass(samples, problem, x, scale, "huber")  # all weights 1
-    rule = "huber"
+    prior, damping, free, floor = data.prior, data.chosen.damping, data.free, _floor(data.factors)
+    x, _ = weighted(data.factors, prior, damping, free)
+    n, rule = data.logs.robot.n, "huber"
+    before = _one_pass(data, x, np.full(n, np.inf), rule)  # all weights 1
     for k in range(PASSES):
         scale = np.maximum(_median_scale(before), floor)
-        found = _one_pass(samples, problem, x, scale, rule)
-        solution = solve(found.factors.weighted(scale), prior, damping, free)
-        moved = found.factors.weighted(scale)[:, :-1] @ (solution.x - x)
+        found = _one_pass(data, x, scale, rule)
+        R = found.factors.weighted(scale)
+        solution = solve(R, prior, damping, free)
+        moved = R[:, :-1] @ (solution.x - x)
         x, before = solution.x, found
         settled = float(moved @ moved) <= _SETTLED**2 * max(solution.rank, 1)
         if settled and rule == "tukey":
@@ -155,11 +214,26 @@ def reweighted(
     rows = np.maximum(found.factors.rows, 1)
     effective = scale * np.sqrt(found.psi / rows) / np.maximum(found.slope / rows, 1e-3)
     freedom = np.sqrt(rows / np.maximum(rows - solution.rank / n, 1.0))
-    return Robust(solution, found.factors, scale, np.maximum(effective * freedom, floor), found.out, k + 2)
+    noise = np.maximum(effective * freedom, floor)
+    share = found.out.sum() / max(int(data.factors.rows.sum()), 1)
+    # The covariance is that of least squares without weights, whose noise is the effective one.
+    plain = _of_solution(
+        solve(data.factors.weighted(noise), prior, damping, free), data.factors, noise, noise
+    )
+    return replace(
+        plain,
+        x=x,
+        open=solution.open,
+        singular_values=solution.singular_values,
+        factors=found.factors,
+        scale=scale,
+        notes=(f"robust: {100 * share:.2g} % of the torques have less than half their weight",),
+    )
 
 
-def _one_pass(samples: Samples, problem: Problem, x: np.ndarray, scale: np.ndarray, rule: str) -> Pass:
-    every = (reweighting(problem, x, scale, rule, record) for record in samples.records(problem.cutoff))
+def _one_pass(data: EstimationData, x: np.ndarray, scale: np.ndarray, rule: str) -> Pass:
+    problem = data.chosen.problem
+    every = (reweighting(problem, x, scale, rule, record) for record in data.logs.records(problem.cutoff))
     found = [one for one in every if one is not None]
     if not found:
         raise IdentificationError("no sample is left for the fit")
@@ -189,18 +263,9 @@ def _median_scale(found: Pass) -> np.ndarray:
 # that, too.
 
 
-@dataclass(frozen=True)
-class JointByJoint:
-    """Estimates x (p,), whose error is Σ_j gains_j Y_jᵀ e_j for noise e_j in the rows of joint j."""
-
-    x: np.ndarray
-    gains: tuple[np.ndarray, ...]
-    open: np.ndarray  # (p, k) directions that no joint determines
-    shown: tuple[int, ...]  # how many combinations each joint's torque gave, joint by joint
-
-
-def joint_by_joint(factors: Factors, prior: np.ndarray, free: np.ndarray) -> JointByJoint:
-    """From the factors of the joints' rows; what is not `free` (p,) keeps its prior value."""
+def _sequential(data: EstimationData) -> Estimate:
+    """From the last joint to the first, each with what those after it have found."""
+    factors, prior, free = data.factors, data.prior, data.free
     p, n = len(prior), len(factors.R)
     x, gains, shown = prior.copy(), [np.zeros((p, p))] * n, [0] * n
     unknown = np.eye(p)[:, free] / _lengths(factors)[free]
@@ -216,7 +281,11 @@ def joint_by_joint(factors: Factors, prior: np.ndarray, free: np.ndarray) -> Joi
         gains = [old - gain @ (A.T @ (A @ old)) for old in gains]
         gains[j] = gain
         unknown, shown[j] = unknown @ Vt[~kept].T, int(kept.sum())
-    return JointByJoint(x, tuple(gains), unknown, tuple(shown))
+    rank = int(free.sum()) - unknown.shape[1]
+    noise = joint_scales(factors.squares(x), factors.rows, rank, _floor(factors))
+    values = solve(factors.weighted(noise), prior, 0.0, free).singular_values
+    note = f"sequential: combinations found from each joint's torque, first to last: {shown}"
+    return Estimate(x, unknown, values, factors, noise, noise, tuple(gains), _moments(factors), (note,))
 
 
 def _lengths(factors: Factors) -> np.ndarray:
@@ -239,20 +308,19 @@ def _lengths(factors: Factors) -> np.ndarray:
 # instrument: (Y₁ᵀY₂ + Y₂ᵀY₁) π = (Y₁ + Y₂)ᵀ τ.
 
 
-WIDER = 3.0  # times the cut-off of least squares: noise costs variance here and no bias, smoothing bias
 LEAST = 0.1  # of a direction's moment: if noise is more than the rest, instruments are too weak for it
 
 
 @dataclass(frozen=True)
-class Moments:
+class InstrumentMoments:
     """Moments of each joint's rows: ZᵀY (p, p), Zᵀτ (p,) and ZᵀZ (p, p)."""
 
     ZY: np.ndarray  # (n, p, p)
     Ztau: np.ndarray  # (n, p)
     ZZ: np.ndarray  # (n, p, p)
 
-    def __add__(self, other: Moments) -> Moments:
-        return Moments(self.ZY + other.ZY, self.Ztau + other.Ztau, self.ZZ + other.ZZ)
+    def __add__(self, other: InstrumentMoments) -> InstrumentMoments:
+        return InstrumentMoments(self.ZY + other.ZY, self.Ztau + other.Ztau, self.ZZ + other.ZZ)
 
 
 @dataclass(frozen=True)
@@ -261,19 +329,19 @@ class Half:
 
     first: int
 
-    def __call__(self, record: Record, stretch: Stretch, cutoff: float | None) -> Kinematics:
-        if cutoff is None or len(stretch.grid) < 16:
-            return on_grid(record, stretch, cutoff)
-        q = low_pass(self._half(stretch, record.q), cutoff, stretch.rate)
+    def __call__(self, record: Record, segment: Segment, cutoff: float | None) -> Kinematics:
+        if cutoff is None or len(segment.grid) < 16:
+            return on_grid(record, segment, cutoff)
+        q = low_pass(self._half(segment, record.q), cutoff, segment.rate)
         if record.qd is None:
-            qd = derivative(q, stretch.rate)
+            qd = derivative(q, segment.rate)
         else:
-            qd = low_pass(self._half(stretch, record.qd), cutoff, stretch.rate)
-        return at_rest(stretch.gridded(record.q), Kinematics(q, qd, derivative(qd, stretch.rate)))
+            qd = low_pass(self._half(segment, record.qd), cutoff, segment.rate)
+        return at_rest(segment.gridded(record.q), Kinematics(q, qd, derivative(qd, segment.rate)))
 
-    def _half(self, stretch: Stretch, x: np.ndarray) -> np.ndarray:
+    def _half(self, segment: Segment, x: np.ndarray) -> np.ndarray:
         some = slice(self.first, None, 2)
-        return np.asarray(CubicSpline(stretch.grid[some], stretch.gridded(x)[some])(stretch.grid))
+        return np.asarray(CubicSpline(segment.grid[some], segment.gridded(x)[some])(segment.grid))
 
 
 @dataclass(frozen=True)
@@ -282,16 +350,16 @@ class Given:
 
     log: Log
 
-    def __call__(self, record: Record, stretch: Stretch, cutoff: float | None) -> Kinematics:
+    def __call__(self, record: Record, segment: Segment, cutoff: float | None) -> Kinematics:
         def rows(x: np.ndarray | None) -> np.ndarray | None:
             return None if x is None else x[record.rows]
 
         assert self.log.q is not None
         own = replace(record, q=self.log.q[record.rows], qd=rows(self.log.qd), qdd=rows(self.log.qdd))
-        return on_grid(own, stretch, cutoff)
+        return on_grid(own, segment, cutoff)
 
 
-def moments_of(problem: Problem, given: Given | None, record: Record) -> Iterator[Moments]:
+def moments_of(problem: Problem, given: Given | None, record: Record) -> Iterator[InstrumentMoments]:
     """The moments of a record, some of its states at a time."""
     pair: tuple[Motion, Motion] = (Half(0), Half(1)) if given is None else (on_grid, given)
     both = zip(*(states(record, problem.cutoff, motion=motion) for motion in pair), strict=True)
@@ -300,7 +368,7 @@ def moments_of(problem: Problem, given: Given | None, record: Record) -> Iterato
             yield _moments_of_states(Y, Z, some, symmetric=given is None)
 
 
-def _moments_of_states(Y: np.ndarray, Z: np.ndarray, some: States, symmetric: bool) -> Moments:
+def _moments_of_states(Y: np.ndarray, Z: np.ndarray, some: States, symmetric: bool) -> InstrumentMoments:
     ZY, Ztau, ZZ = [], [], []
     for j in range(some.tau.shape[1]):
         at = some.use[:, j]
@@ -311,41 +379,47 @@ def _moments_of_states(Y: np.ndarray, Z: np.ndarray, some: States, symmetric: bo
         ZY.append(crossed)
         Ztau.append(z.T @ tau)
         ZZ.append(z.T @ z)
-    return Moments(np.array(ZY), np.array(Ztau), np.array(ZZ))
+    return InstrumentMoments(np.array(ZY), np.array(Ztau), np.array(ZZ))
 
 
-@dataclass(frozen=True)
-class Instrumental:
-    """Estimates x (p,), and the gain (p, p) by which noise gives gain Σ_j Z_jᵀ e_j / scale_j²."""
-
-    x: np.ndarray
-    gain: np.ndarray
-    moments: Moments
-    weak: int  # directions in which noise outweighs what the instruments show
-
-
-def with_instruments(
-    samples: Samples,
-    problem: Problem,
-    given: Sequence[Given] | None,
-    factors: Factors,
-    scale: np.ndarray,
-    free: np.ndarray,
-) -> Instrumental:
-    """Rows divided by the joints' `scale` (n,); directions that least squares does not show stay as known."""
-    found = []
-    for i in range(len(samples.logs)):
-        own = given[i] if given else None
-        each = (list(moments_of(problem, own, record)) for record in samples.records(problem.cutoff, i))
-        found += [reduce(add, some) for some in each if some]
-    moments, prior = reduce(add, found), problem.template.prior
+def _instrumental(data: EstimationData) -> Estimate:
+    """Directions that least squares does not show stay as known."""
+    problem, factors, prior = data.chosen.problem, data.factors, data.prior
+    if problem.cutoff is None and data.instruments is None:
+        note = "instrumental: the logs have accelerations, used as they are; this is weighted least squares"
+        return replace(_weighted(data), notes=(note,))
+    _, scale = weighted(factors, prior, 0.0, data.free)
+    R = factors.weighted(scale)
+    solution = solve(R, prior, 0.0, data.free)
+    moments = _all_moments(data)
     by = 1 / np.square(scale)
     ZY, Ztau = np.tensordot(by, moments.ZY, 1), by @ moments.Ztau
-    basis = _basis(factors.weighted(scale)[:, : len(prior)], free)
-    inner = basis.T @ ZY @ basis  # the unit matrix, were there no noise
-    inverse, weak = _inverse(inner)
+    basis = _basis(R[:, : len(prior)], data.free)
+    inverse, weak = _inverse(basis.T @ ZY @ basis)  # of the unit matrix, were there no noise
     gain = basis @ inverse @ basis.T
-    return Instrumental(prior + gain @ (Ztau - ZY @ prior), gain, moments, weak)
+    x = prior + gain @ (Ztau - ZY @ prior)
+    note = f"instrumental: noise outweighs the motion in {weak} combinations of parameters"
+    return Estimate(
+        x,
+        solution.open,
+        solution.singular_values,
+        factors,
+        scale,
+        joint_scales(factors.squares(x), factors.rows, solution.rank, _floor(factors)),
+        tuple(gain / s**2 for s in scale),
+        tuple(moments.ZZ),
+        (note,) if weak else (),
+    )
+
+
+def _all_moments(data: EstimationData) -> InstrumentMoments:
+    found = []
+    for k in range(len(data.logs.logs)):
+        given = data.instruments[k] if data.instruments else None
+        records = data.logs.records(data.chosen.problem.cutoff, k)
+        each = (list(moments_of(data.chosen.problem, given, record)) for record in records)
+        found += [reduce(add, some) for some in each if some]
+    return reduce(add, found)
 
 
 def _basis(A: np.ndarray, free: np.ndarray) -> np.ndarray:
@@ -391,155 +465,6 @@ def check_instruments(instruments: Any, logs: Sequence[Log | LogFile]) -> list[G
     return [Given(motion) for motion in found]
 
 
-# ------------------------------------------------------------------------------------------------------------
-# Methods of estimation: what minimises which error.
-
-
-_FLOOR = 1e-6  # of a joint's torques: the least scale
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """Estimates, and how the noise e_j in the rows of joint j enters them.
-
-    The error of `x` is Σ_j gains_j Z_jᵀ e_j, with Z_jᵀZ_j = moments_j and e_j of variance noise_j². `factors`
-    and `scale` are those of the least-squares problem that was solved, for what comes after it.
-    """
-
-    x: np.ndarray  # (p,)
-    open: np.ndarray  # (p, k) directions that the data do not show
-    singular_values: np.ndarray
-    factors: Factors
-    scale: np.ndarray  # (n,) N m or N
-    noise: np.ndarray  # (n,) N m or N
-    gains: tuple[np.ndarray, ...]  # n of (p, p)
-    moments: tuple[np.ndarray, ...]  # n of (p, p)
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class EstimationData:
-    """Data that a method works on; `factors` are those of all samples with equal weights."""
-
-    samples: Samples
-    chosen: Chosen
-    factors: Factors
-    free: np.ndarray  # (p,) bool: what is estimated
-    instruments: Sequence[Given] | None = None
-
-    @property
-    def prior(self) -> np.ndarray:
-        return self.chosen.problem.template.prior
-
-
-def estimate(data: EstimationData, method: str) -> Estimate:
-    """The estimates of a method."""
-    return METHODS[method](data)
-
-
-def _weighted(data: EstimationData) -> Estimate:
-    """(7.86), each joint's rows divided by what it leaves unexplained; "damped" differs in its damping."""
-    damping = data.chosen.damping
-    _, scale = weighted(data.factors, data.prior, damping, data.free)
-    solution = solve(data.factors.weighted(scale), data.prior, damping, data.free)
-    return _of_solution(solution, data.factors, scale, scale)
-
-
-def _ordinary(data: EstimationData) -> Estimate:
-    """(7.86) as it stands: all rows count alike, N m and N, large joints and small ones."""
-    same = np.ones(len(data.factors.R))
-    found = solve(data.factors.weighted(same), data.prior, data.chosen.damping, data.free)
-    squares, rows = data.factors.squares(found.x), data.factors.rows
-    scale = same * np.sqrt(squares.sum() / max(int(rows.sum()) - found.rank, 1))
-    scale = scale if scale.any() else same
-    solution = solve(data.factors.weighted(scale), data.prior, data.chosen.damping, data.free)
-    noise = joint_scales(squares, rows, found.rank, _floor(data.factors))
-    return _of_solution(solution, data.factors, scale, noise)
-
-
-def _robust(data: EstimationData) -> Estimate:
-    start, _ = weighted(data.factors, data.prior, data.chosen.damping, data.free)
-    damping, floor = data.chosen.damping, _floor(data.factors)
-    found = reweighted(data.samples, data.chosen.problem, start, floor, damping, data.free)
-    share = found.out.sum() / max(int(data.factors.rows.sum()), 1)
-    note = f"robust: {100 * share:.2g} % of the torques have less than half their weight"
-    noise = found.effective
-    # The covariance is that of least squares without weights, whose noise is `effective`.
-    plain = solve(data.factors.weighted(noise), data.prior, damping, data.free)
-    spread = _of_solution(plain, data.factors, noise, noise)
-    return Estimate(
-        found.solution.x,
-        found.solution.open,
-        found.solution.singular_values,
-        found.factors,
-        found.scale,
-        noise,
-        spread.gains,
-        spread.moments,
-        (note,),
-    )
-
-
-def _sequential(data: EstimationData) -> Estimate:
-    found = joint_by_joint(data.factors, data.prior, data.free)
-    rank = int(data.free.sum()) - found.open.shape[1]
-    noise = joint_scales(data.factors.squares(found.x), data.factors.rows, rank, _floor(data.factors))
-    solution = solve(data.factors.weighted(noise), data.prior, 0.0, data.free)
-    note = f"sequential: combinations found from each joint's torque, first to last: {list(found.shown)}"
-    return Estimate(
-        found.x,
-        found.open,
-        solution.singular_values,
-        data.factors,
-        noise,
-        noise,
-        found.gains,
-        _moments(data.factors),
-        (note,),
-    )
-
-
-def _instrumental(data: EstimationData) -> Estimate:
-    if data.chosen.problem.cutoff is None and data.instruments is None:
-        note = "instrumental: the logs have accelerations, used as they are; this is weighted least squares"
-        plain = _weighted(data)
-        return replace(plain, notes=(note,))
-    _, scale = weighted(data.factors, data.prior, 0.0, data.free)
-    solution = solve(data.factors.weighted(scale), data.prior, 0.0, data.free)
-    found = with_instruments(
-        data.samples, data.chosen.problem, data.instruments, data.factors, scale, data.free
-    )
-    notes = []
-    if found.weak:
-        notes.append(f"instrumental: noise outweighs the motion in {found.weak} combinations of parameters")
-    return Estimate(
-        found.x,
-        solution.open,
-        solution.singular_values,
-        data.factors,
-        scale,
-        joint_scales(data.factors.squares(found.x), data.factors.rows, solution.rank, _floor(data.factors)),
-        tuple(found.gain / s**2 for s in scale),
-        tuple(found.moments.ZZ),
-        tuple(notes),
-    )
-
-
-def _of_solution(solution: Solution, factors: Factors, scale: np.ndarray, noise: np.ndarray) -> Estimate:
-    gains = tuple(solution.gain / s**2 for s in scale)
-    values = solution.singular_values
-    return Estimate(solution.x, solution.open, values, factors, scale, noise, gains, _moments(factors))
-
-
-def _moments(factors: Factors) -> tuple[np.ndarray, ...]:
-    return tuple(R[:, :-1].T @ R[:, :-1] for R in factors.R)
-
-
-def _floor(factors: Factors) -> np.ndarray:
-    """(n,) a millionth of the joints' torques."""
-    return _FLOOR * factors.sizes()
-
-
 METHODS: dict[str, Callable[[EstimationData], Estimate]] = {
     "weighted": _weighted,
     "ordinary": _ordinary,
@@ -555,7 +480,7 @@ METHODS: dict[str, Callable[[EstimationData], Estimate]] = {
 
 
 _SIGNIFICANT = 3.0  # standard deviations of the autocorrelation of white noise
-_LAGS = 0.1  # of a stretch: the longest lag
+_LAGS = 0.1  # of a segment: the longest lag
 _LEFT = 0.25  # of the slow noise: residuals keep at least this much
 
 

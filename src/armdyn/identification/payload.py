@@ -15,12 +15,21 @@ from armdyn.identification.consistency import Space, WeightedRows, nearest
 from armdyn.identification.errors import IdentificationError, check, on_one_thread
 from armdyn.identification.log import Record
 from armdyn.identification.methods import repetition
-from armdyn.identification.pseudo_inertia import BODIES, SIZE, at_centre, congruence, pseudo_inertia, stacked
+from armdyn.identification.pseudo_inertia import (
+    BODIES,
+    SIZE,
+    at_centre,
+    congruence,
+    is_possible,
+    pseudo_inertia,
+    stacked,
+)
 from armdyn.identification.regression import Factors, merged
 from armdyn.identification.signals import Kinematics, States, cutoff_of_motion, states
 from armdyn.model import FIXED_BASE, Transform
 from armdyn.model.inertia import ENTRIES, TENSOR_KEYS, Inertia, steiner
 from armdyn.progress import progress_bar, stage
+from armdyn.remarks import Remark
 from armdyn.robot import Robot
 
 # ------------------------------------------------------------------------------------------------------------
@@ -40,7 +49,7 @@ UNITS = np.array([1.0] + [ARM] * 3 + [ARM**2] * 6)  # of the ten entries, per ma
 
 
 @dataclass(frozen=True)
-class Rows:
+class PayloadRows:
     """Columns and readings of some samples of a log."""
 
     X: np.ndarray  # (samples, channels, 10)
@@ -49,7 +58,7 @@ class Rows:
     usable: np.ndarray  # (samples, channels)
 
 
-RowsMaker: TypeAlias = Callable[[], Rows]  # made when needed: a long log need not be in memory as rows
+RowsMaker: TypeAlias = Callable[[], PayloadRows]  # made when needed: a long log need not be in memory as rows
 
 
 @dataclass(frozen=True)
@@ -226,13 +235,6 @@ _PULL = 1e-3  # toward a ball of this mass, for what the data do not show
 _BALL = 0.2 * (ARM / 2) ** 2  # Σ of a solid ball per mass and axis, radius ARM / 2
 
 
-def is_possible(entries: np.ndarray) -> bool:
-    """Whether a body of these ten numbers can exist."""
-    P = pseudo_inertia(entries)
-    size = np.sqrt(np.maximum(np.diag(P), 1e-300))
-    return bool(P[3, 3] > 0 and np.linalg.eigvalsh(P / np.outer(size, size))[0] >= -1e-12)
-
-
 def possible_body(found: BodyEstimate, known: Mapping[str, Any]) -> np.ndarray:
     """The ten numbers (10,) of the possible body with the least weighted distance to the estimate."""
     mass = float(max(found.entries[0], known.get("mass", 1e-2)))
@@ -291,7 +293,12 @@ class Payload:
     residual: np.ndarray = field(repr=False)
     without: np.ndarray = field(repr=False)
     offsets: np.ndarray = field(repr=False)
-    notes: tuple[str, ...]
+    remarks: tuple[Remark, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The texts of the remarks, with the logs that they are about."""
+        return tuple(map(str, self.remarks))
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -362,7 +369,7 @@ def payload_of(
     link: str | None,
     known: dict[str, Any],
     consistent: bool | None,
-    notes: list[str],
+    remarks: Sequence[Remark],
     offsets: np.ndarray,
 ) -> Payload:
     """The payload of an estimate: possible, and with what is not shown said."""
@@ -371,32 +378,27 @@ def payload_of(
             "the motion does not show the payload's mass: "
             'move joints that lift or accelerate it more, or give known={"mass": …}'
         )
-    entries, made = found.entries, False
+    entries, made, notes = found.entries, bool(consistent), []
     if consistent is None:
-        made = not is_possible(entries) and not _is_point(found)
+        possible = entries[0] > 0 and is_possible(pseudo_inertia(entries), 1e-12)
+        made = not possible and not _is_point(found.not_shown)
         if made:
             notes.append("the body that fits best is not possible; the possible one that fits best is used")
-    elif consistent:
-        made = True
     if made:
         entries = possible_body(found, known)
     hidden = [name for name in found.not_shown if name != "m" or "mass" not in known]
     if hidden:
         notes.append(f"the motion does not show {', '.join(hidden)}")
-    mass = float(entries[0])
+    mass, error = float(entries[0]), float(np.sqrt(found.covariance[0, 0]))
     if mass <= 0:
         raise IdentificationError(
             f"found a payload of {mass:.3g} kg: a mass is positive; nothing is carried?"
         )
-    error = float(np.sqrt(found.covariance[0, 0]))
     if mass < 3 * error:
         notes.append(f"the mass {mass:.3g} kg is less than three times its standard error {error:.2g} kg")
-    body = Inertia.of([float(x) for x in entries])
-    tensor = None if _is_point(found) else np.array(Inertia((1), (0, 0, 0), body.tensor_at_com).matrix, float)
     return Payload(
         mass,
-        np.array(body.com, float),
-        tensor,
+        *_com_and_tensor(entries, found.not_shown),
         entries,
         found.covariance,
         link,
@@ -405,13 +407,20 @@ def payload_of(
         found.residual,
         found.without,
         offsets,
-        tuple(notes),
+        (*remarks, *map(Remark, notes)),
     )
 
 
-def _is_point(found: BodyEstimate) -> bool:
+def _com_and_tensor(entries: np.ndarray, not_shown: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray | None]:
+    """Centre of mass, and the tensor about it, None where nothing of it is shown."""
+    body = Inertia.of([float(x) for x in entries])
+    tensor = Inertia((1), (0, 0, 0), body.tensor_at_com).matrix
+    return np.array(body.com, float), None if _is_point(not_shown) else np.array(tensor, float)
+
+
+def _is_point(not_shown: tuple[str, ...]) -> bool:
     """Whether nothing is shown of the tensor."""
-    return all(f"I{key}" in found.not_shown for key in TENSOR_KEYS)
+    return all(f"I{key}" in not_shown for key in TENSOR_KEYS)
 
 
 def known_entries(known: Any) -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
@@ -490,16 +499,16 @@ def identify_payload(
             ]
         with stage("estimating"):
             found = estimate(parts, origin, basis)
-    notes = [f"{record.name}: {note}" for record in records for note in record.notes]
+    remarks = [replace(remark, place=record.name) for record in records for remark in record.remarks]
     moved = found.others[-robot.n :] if offsets else np.zeros(robot.n)
-    return payload_of(found, link, given, consistent, notes, moved)
+    return payload_of(found, link, given, consistent, remarks, moved)
 
 
-def _rows(part: States, start: int, stop: int, columns: Callable[[Kinematics], np.ndarray]) -> Rows:
+def _rows(part: States, start: int, stop: int, columns: Callable[[Kinematics], np.ndarray]) -> PayloadRows:
     """Rows of some instants: the payload's columns, the nuisance's, and torques beside what is known."""
     A = part.seen_between(columns, start, stop)
     some, size = part.between(start, stop), len(ENTRIES)
-    return Rows(A[..., :size], A[..., size:-1], some.tau - A[..., -1], some.use)
+    return PayloadRows(A[..., :size], A[..., size:-1], some.tau - A[..., -1], some.use)
 
 
 def _columns(
@@ -581,19 +590,21 @@ def payload_from_sensor(
     sign = 1.0 if measures == "on_tool" else -1.0
     blocks = blocks_of(states_of(record, cutoff, "log"))
     found = estimate([partial(_sensor_rows, robot, T, sign, *block) for block in blocks], origin, basis)
-    notes = [f"{record.name}: {note}" for note in record.notes]
-    at_sensor = payload_of(found, None, given, consistent, notes, found.others)
+    remarks = [replace(remark, place=record.name) for remark in record.remarks]
+    at_sensor = payload_of(found, None, given, consistent, remarks, found.others)
     M = moved_body(T)
-    covariance = M @ found.covariance @ M.T
-    moved = replace(
-        found,
-        entries=M @ at_sensor.entries,
+    entries, covariance = M @ at_sensor.entries, M @ found.covariance @ M.T
+    hidden = not_shown(covariance, at_sensor.mass)
+    com, inertia = _com_and_tensor(entries, hidden)
+    return replace(
+        at_sensor,
+        mass=float(entries[0]),
+        com=com,
+        inertia=inertia,
+        entries=entries,
         covariance=covariance,
-        information=found.information @ np.linalg.inv(M),
-        not_shown=not_shown(covariance, at_sensor.mass),
+        not_shown=hidden,
     )
-    payload = payload_of(moved, None, {"mass": 1}, False, [], found.others)
-    return replace(payload, consistent=at_sensor.consistent, notes=at_sensor.notes)
 
 
 def _pose(sensor: Any) -> np.ndarray:
@@ -622,11 +633,13 @@ def _with_readings(record: Record, wrench: Any) -> Record:
     return replace(record, tau=np.where(np.isfinite(h), h, 0.0), usable=usable)
 
 
-def _sensor_rows(robot: Robot, T: np.ndarray, sign: float, part: States, start: int, stop: int) -> Rows:
+def _sensor_rows(
+    robot: Robot, T: np.ndarray, sign: float, part: States, start: int, stop: int
+) -> PayloadRows:
     """Rows of the sensor at some instants: the body's wrench and six offsets."""
     some = part.between(start, stop)
     X = part.seen_between(lambda x: sign * body_wrenches(robot, x.q, x.qd, x.qdd, T), start, stop)
-    return Rows(X, np.broadcast_to(np.eye(6), (len(some), 6, 6)), some.tau, some.use)
+    return PayloadRows(X, np.broadcast_to(np.eye(6), (len(some), 6, 6)), some.tau, some.use)
 
 
 def body_wrenches(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, T: np.ndarray) -> np.ndarray:

@@ -73,3 +73,9 @@ def at_centre(mass: float, centre: np.ndarray, S: np.ndarray) -> np.ndarray:
     P[:3, 3] = P[3, :3] = mass * centre
     P[3, 3] = mass
     return P
+
+
+def is_possible(P: np.ndarray, tolerance: float) -> bool:
+    """Whether a body can exist: its matrix, of any size, has no eigenvalue below zero but for rounding."""
+    size = np.sqrt(np.maximum(np.abs(np.diag(P)), 1e-300))
+    return bool(np.linalg.eigvalsh(P / np.outer(size, size))[0] >= -tolerance)

@@ -13,7 +13,6 @@ from functools import cached_property, reduce
 import numpy as np
 from scipy.linalg import qr
 
-from armdyn.identification.columns import Columns
 from armdyn.identification.errors import on_one_thread
 from armdyn.identification.log import Record
 from armdyn.identification.signals import (
@@ -22,10 +21,12 @@ from armdyn.identification.signals import (
     effective_cutoff,
     low_pass,
     on_grid,
+    segments_of,
     states,
-    stretches,
 )
-from armdyn.identification.template import Template
+from armdyn.identification.template import Surfaces, Template
+from armdyn.model.friction import TERMS, Sliding, Surface
+from armdyn.robot.friction import speeds_of
 
 # ------------------------------------------------------------------------------------------------------------
 # Least squares from a triangular factor: estimates, what they leave open and how sure they are.
@@ -167,6 +168,23 @@ def merge(total: Factors | None, more: Factors | None) -> Factors | None:
 
 
 # ------------------------------------------------------------------------------------------------------------
+# Columns of friction, with a sign that may be smooth near zero speed.
+
+
+def smooth_sign(speed: np.ndarray, width: np.ndarray | float) -> np.ndarray:
+    """tanh(speed/width), which is the sign from about twice the width on; the sign itself where it is 0."""
+    width = np.broadcast_to(width, speed.shape)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(width > 0, np.tanh(speed / width), np.sign(speed)))
+
+
+def of_term(surface: Surface, term: str, speed: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    """What a coefficient of friction is multiplied with on a surface."""
+    slides = Sliding(speed, direction, surface.stribeck_velocity)
+    return np.broadcast_to(np.asarray(TERMS[term].of(slides), float), speed.shape)
+
+
+# ------------------------------------------------------------------------------------------------------------
 # The least-squares problem of a fit, and torques as a fit predicts them.
 
 
@@ -178,35 +196,53 @@ _ROWS = 4_000  # states whose regressor is in memory at a time
 
 @dataclass(frozen=True)
 class Problem:
-    """The columns of the regressor and the filter through which they are seen; picklable."""
+    """The regressor of a template and the filter through which it is seen; picklable."""
 
     template: Template
     width: np.ndarray  # (E,) of the sign near zero speed, per surface [rad/s or m/s]
-    cutoff: float | None  # Hz
+    cutoff: float | None = None  # Hz
 
     @cached_property
-    def columns(self) -> Columns:
-        return Columns(self.template, self.width)
+    def surfaces(self) -> Surfaces:
+        return Surfaces.of_robot(self.template.robot)
+
+    def __call__(self, motion: Kinematics) -> np.ndarray:
+        """Y (M, n, p) at M states."""
+        Y = np.array(self.template.robot.regressor(motion.q, motion.qd, motion.qdd))
+        if self.width.any():
+            self._smooth(Y, motion)
+        return Y
+
+    def _smooth(self, Y: np.ndarray, motion: Kinematics) -> None:
+        """Put in the columns of friction with the smooth sign."""
+        rows = self.surfaces.at(motion.q)
+        speeds = speeds_of(rows, motion.qd)
+        directions = smooth_sign(speeds, self.width)
+        for p, e, term in self.friction:
+            values = of_term(self.surfaces.of[e], term, speeds[:, e], directions[:, e])
+            Y[:, :, p] = values[:, None] * rows[..., e, :]
+
+    @cached_property
+    def friction(self) -> list[tuple[int, int, str]]:
+        """Column, surface and term of each parameter of friction."""
+        return self.surfaces.columns(self.template.layout)
 
     def states(self, record: Record) -> Iterator[States]:
-        """States of a record that may enter the fit, stretch by stretch."""
+        """States of a record that may enter the fit, segment by segment."""
         return states(record, self.cutoff)
 
     def regressors(self, part: States) -> Iterator[tuple[np.ndarray, States]]:
         """Y as the low-pass shows it, some of the states at a time."""
         for start, stop in part.blocks:
-            yield part.seen_between(self.columns, start, stop), part.between(start, stop)
+            yield part.seen_between(self, start, stop), part.between(start, stop)
 
     @on_one_thread
-    def factors(self, record: Record) -> Factors | None:
-        """Factors of a record; None where none of its samples may enter the fit."""
+    def factors(self, parts: Iterable[States]) -> Factors | None:
+        """Factors of states; None where none of them may enter the fit."""
         found: Factors | None = None
-        for part in self.states(record):
-            for start, stop in part.blocks:
-                use = part.use[start:stop]
-                if use.any():
-                    Y = part.seen_between(self.columns, start, stop)
-                    found = merge(found, Factors.of(Y, part.tau[start:stop], use))
+        for part in parts:
+            for at, Y in part.seen_by(self):
+                found = merge(found, Factors.of(Y, part.tau[at], part.use[at]))
         return found
 
     def seen_torques(self, part: States, x: np.ndarray) -> np.ndarray:
@@ -216,10 +252,10 @@ class Problem:
     def torques(self, record: Record, x: np.ndarray) -> np.ndarray:
         """(samples of the record, n) for parameters x, filtered as in the fit."""
         found = np.zeros_like(record.q)
-        for stretch in stretches(record):
-            motion = on_grid(record, stretch, effective_cutoff(record, self.cutoff))
-            tau = low_pass(self._unseen(motion, x), effective_cutoff(record, self.cutoff), stretch.rate)
-            found[stretch.part] = stretch.sampled(tau)
+        for segment in segments_of(record):
+            motion = on_grid(record, segment, effective_cutoff(record, self.cutoff))
+            tau = low_pass(self._unseen(motion, x), effective_cutoff(record, self.cutoff), segment.rate)
+            found[segment.part] = segment.sampled(tau)
         return found
 
     def settled(self, record: Record) -> np.ndarray:
@@ -238,9 +274,5 @@ class Problem:
 
     def _unseen(self, motion: Kinematics, x: np.ndarray) -> np.ndarray:
         """Y x without the filter, (K, n)."""
-        blocks = []
-        for start in range(0, len(motion.q), _ROWS):
-            part = slice(start, start + _ROWS)
-            some = Kinematics(motion.q[part], motion.qd[part], motion.qdd[part])
-            blocks.append(self.columns(some) @ x)
-        return np.concatenate(blocks)
+        starts = range(0, len(motion.q), _ROWS)
+        return np.concatenate([self(motion.at(slice(start, start + _ROWS))) @ x for start in starts])

@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from armdyn.identification.columns import Columns, Surfaces, smooth_sign
 from armdyn.identification.errors import IdentificationError
 from armdyn.identification.log import Log, Record
-from armdyn.identification.regression import Factors, Problem, column_scales, joint_scales, merged, solve
-from armdyn.identification.samples import BLOCK, SLOWEST, Samples, reach
-from armdyn.identification.signals import DENSE, Kinematics, States, states, stretches
-from armdyn.identification.template import Free, FrictionTerms, Template, make_template
+from armdyn.identification.log_set import BLOCK, SLOWEST, LogSet, reach
+from armdyn.identification.regression import (
+    Factors,
+    Problem,
+    column_scales,
+    joint_scales,
+    smooth_sign,
+    solve,
+)
+from armdyn.identification.signals import DENSE, Kinematics, States, segments_of, states
+from armdyn.identification.template import Free, FrictionTerms, Surfaces, Template, make_template
 from armdyn.model.friction import TERMS, Sliding
 from armdyn.robot import Robot
 from armdyn.robot.friction import speeds_of
@@ -32,8 +38,8 @@ FOLDS = 10
 _ROUNDING = 1e-12  # of the greatest eigenvalue
 
 
-# Of some of the instants of a part, from start to before stop: Y (M, n, P) and z (M, n).
-Data: TypeAlias = Callable[[States, int, int], tuple[np.ndarray, np.ndarray]]
+# Columns (M, n, …) as Y (M, n, P), torques that are known (M, n), and the joints' scales (n,).
+Split: TypeAlias = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -44,21 +50,16 @@ class Products:
     rows: int
 
     @staticmethod
-    def of(parts: Sequence[States], data: Data, folds: int = FOLDS) -> Products:
-        """Products of parts in the order of time; `data` gives Y (M, n, P) and z (M, n), scaled already."""
+    def of(parts: Sequence[States], columns: Callable[[Kinematics], np.ndarray], split: Split) -> Products:
+        """Products of parts in the order of time; z are torques less what `split` finds known of them."""
         used = np.concatenate([part.use.any(1) for part in parts])
-        fold = np.minimum(np.cumsum(used) * folds // max(int(used.sum()), 1), folds - 1)
-        G: np.ndarray | None = None
-        first = 0
-        for part in parts:
-            for start, stop in part.blocks:
-                use, of_part = part.use[start:stop], fold[first + start : first + stop]
-                if use.any():
-                    Y, z = data(part, start, stop)
-                    G = np.zeros((folds, Y.shape[2] + 1, Y.shape[2] + 1)) if G is None else G
-                    _add(G, Y, z, use, of_part)
-            first += len(part)
-        assert G is not None
+        fold = np.minimum(np.cumsum(used) * FOLDS // max(int(used.sum()), 1), FOLDS - 1)
+        G = np.zeros(0)
+        for part, own in zip(parts, np.split(fold, np.cumsum([len(part) for part in parts])), strict=False):
+            for at, seen in part.seen_by(columns):
+                Y, known, scale = split(seen)
+                G = G if G.size else np.zeros((FOLDS, Y.shape[2] + 1, Y.shape[2] + 1))
+                _add(G, Y / scale[:, None], (part.tau[at] - known) / scale, part.use[at], own[at])
         return Products(G, int(sum(part.use.sum() for part in parts)))
 
     def errors(self, columns: np.ndarray, dampings: Sequence[float]) -> np.ndarray:
@@ -135,15 +136,6 @@ class Trial:
     folds: np.ndarray = field(repr=False)  # (folds,) that add up to it
 
 
-@dataclass(frozen=True)
-class Choice:
-    """Friction and damping that were chosen, and among what."""
-
-    friction: Friction
-    damping: float
-    trials: tuple[Trial, ...] = field(repr=False)
-
-
 def greatest_speeds(surfaces: Surfaces, parts: Sequence[States]) -> np.ndarray:
     """(E,) the speed that one sample in a thousand exceeds, per surface."""
     used = [(part.motion, part.use.any(1)) for part in parts]
@@ -173,7 +165,7 @@ class Candidates:
         self.models = models
         self.widths = list(dict.fromkeys(model.width for model in models))
         self.velocities = list(dict.fromkeys(x.stribeck for x in models if x.stribeck is not None))
-        self.plain = Columns(template, np.zeros(len(Surfaces.of_robot(template.robot).of)))
+        self.plain = Problem(template, np.zeros(len(Surfaces.of_robot(template.robot).of)))
         self.greatest = greatest_speeds(self.plain.surfaces, parts)
         self.template = template
         self.n = template.robot.n
@@ -183,13 +175,7 @@ class Candidates:
         self.free = np.flatnonzero(free[self.kept])
         coulomb = [(e, free[p]) for p, e, term in self.plain.friction if term == "coulomb"]
         self.free_coulomb = np.array([e for e, is_free in coulomb if is_free], int)
-        self.scale = scale
-        self.products = Products.of(parts, self._data)
-
-    def _data(self, part: States, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-        wide = part.seen_between(self._wide, start, stop)
-        z = part.tau[start:stop] - wide[:, :, -1]
-        return wide[:, :, :-1] / self.scale[:, None], z / self.scale
+        self.products = Products.of(parts, self._wide, lambda x: (x[..., :-1], x[..., -1], scale))
 
     def _wide(self, motion: Kinematics) -> np.ndarray:
         """The columns of all models, and the torques of the description."""
@@ -259,20 +245,23 @@ SPARSER = 4.0  # times fewer instants than a fit has, which is enough to compare
 HOPELESS = 2.0  # times the least error: lower cut-offs are not tried
 START = 0.02  # width of the sign while the cut-off is chosen, of the greatest speed
 ENOUGH, SPANS = 20_000, 10  # states from which choices are made, and spans of a long log that have them
+WIDER = 3.0  # times the cut-off of least squares for instruments: noise costs variance there and no bias
 LONG = 200_000  # samples from which it is seen how alike neighbouring residuals are
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """Options that the caller fixes; None is chosen from the data."""
+class Request:
+    """The options of `identify`; None is chosen from the data."""
 
-    cutoff: float | None = None
-    friction: Friction | None = None  # with its width
-    damping: float | None = None
-    add: bool = True  # terms that the description does not have
-    free: Free = field(default_factory=Free)  # what is estimated
-    dampings: tuple[float, ...] = DAMPINGS  # to choose from
-    wider: float = 1.0  # times the cut-off that is chosen
+    method: str
+    cutoff: float | None
+    friction: Friction | None  # with its width
+    damping: float | None
+    add: bool  # terms that the description does not have
+    free: Free  # what is estimated
+    instruments: Any = None
+    consistent: bool = False
+    prior: Any = None  # for bodies that can exist
 
 
 @dataclass(frozen=True)
@@ -283,32 +272,35 @@ class Chosen:
     friction: Friction
     damping: float
     cutoffs: tuple[tuple[float, float], ...]  # cut-offs that were tried [Hz], and their errors
-    choice: Choice | None  # None where nothing was left to choose
+    trials: tuple[Trial, ...] = field(repr=False)  # of friction and damping; none where both were given
     greatest: np.ndarray  # (E,) speeds of the surfaces [rad/s or m/s]
 
 
-def choose_model(robot: Robot, records: Sequence[Record], wishes: Wishes) -> Chosen:
+def choose_model(robot: Robot, records: Sequence[Record], request: Request) -> Chosen:
     """The model for the logs that these records are of; `enough_records` are enough to choose by."""
-    template = make_template(robot, add=wishes.add)
-    free = wishes.free.mask(template)
-    cutoff, tried = _cutoff(template, records, wishes, free)
+    template = make_template(robot, add=request.add)
+    free = request.free.mask(template)
+    cutoff, tried = _cutoff(template, records, request, free)
     parts = _parts(records, cutoff)
     if not sum(int(part.use.sum()) for part in parts):
         raise IdentificationError("no sample is left for the fit: all are at the ends of short stretches")
     surfaces = Surfaces.of_robot(template.robot)
     greatest = greatest_speeds(surfaces, parts)
-    friction, damping, choice = wishes.friction, wishes.damping, None
+    friction, damping, trials = request.friction, request.damping, list[Trial]()
     if friction is None or damping is None:
         models = FAMILY if friction is None else (friction,)
-        dampings = wishes.dampings if damping is None else (damping,)
-        choice = _choice(template, parts, greatest, models, dampings, free)
-        friction, damping = choice.friction, choice.damping
-    full = make_template(robot, friction_terms(friction, greatest, surfaces.own), wishes.add)
+        several = DAMPED if request.method == "damped" else DAMPINGS
+        dampings = several if damping is None else (damping,)
+        scale = noise_scale(Problem(template, START * greatest), parts, free)
+        trials = Candidates(template, parts, scale, free, models).trials(dampings)
+        best = choose(trials)
+        friction, damping = best.friction, best.damping
+    full = make_template(robot, friction_terms(friction, greatest, surfaces.own), request.add)
     problem = Problem(full, friction.width * greatest, cutoff)
-    return Chosen(problem, friction, damping, tried, choice, greatest)
+    return Chosen(problem, friction, damping, tried, tuple(trials), greatest)
 
 
-def enough_records(samples: Samples) -> list[Record]:
+def enough_records(samples: LogSet) -> list[Record]:
     """Records for choices: all of the logs, or, of long ones, spans spread over them.
 
     What may enter the fit counts, in states as dense as the fastest filter wants them.
@@ -336,7 +328,7 @@ def enough_records(samples: Samples) -> list[Record]:
     return found
 
 
-def long_records(samples: Samples, cutoff: float | None) -> list[Record]:
+def long_records(samples: LogSet, cutoff: float | None) -> list[Record]:
     """Records as long as they get, of some logs: whole ones from memory, of files a part in the middle."""
     logs, most = samples.logs, BLOCK
     lengths = [min(len(log), most) for log in logs]
@@ -361,14 +353,14 @@ def _parts(records: Iterable[Record], cutoff: float | None, fastest: float | Non
 
 
 def _cutoff(
-    template: Template, records: Sequence[Record], wishes: Wishes, free: np.ndarray
+    template: Template, records: Sequence[Record], request: Request, free: np.ndarray
 ) -> tuple[float | None, tuple[tuple[float, float], ...]]:
     """The lowest cut-off that predicts nearly as well as the best; lower ones pass less noise on."""
     if all(record.qdd is not None for record in records):
         return None, ()
-    if wishes.cutoff is not None:
-        return wishes.cutoff, ()
-    rates = [stretch.rate for record in records for stretch in stretches(record)]
+    if request.cutoff is not None:
+        return request.cutoff, ()
+    rates = [segment.rate for record in records for segment in segments_of(record)]
     highest = min(FASTEST, NYQUIST_SHARE * min(rates, default=np.inf))
     count = max(1, int(np.log(highest / SLOWEST) / np.log(STEP)) + 1)
     tried, scale = [], None
@@ -376,16 +368,17 @@ def _cutoff(
         parts = _trimmed(_parts(records, float(cutoff), highest / SPARSER))
         if not parts:
             break
-        columns = Columns(template, START * greatest_speeds(Surfaces.of_robot(template.robot), parts))
-        scale = noise_scale(columns, parts, free) if scale is None else scale
-        tried.append((float(cutoff), _error(columns, parts, scale, free)))
+        problem = Problem(template, START * greatest_speeds(Surfaces.of_robot(template.robot), parts))
+        scale = noise_scale(problem, parts, free) if scale is None else scale
+        tried.append((float(cutoff), _error(problem, parts, scale, free)))
         if tried[-1][1] > HOPELESS * min(error for _, error in tried):
             break
     if not tried:
         return float(highest), ()
     least = min(error for _, error in tried)
     chosen = min(cutoff for cutoff, error in tried if error <= (1 + NEAR) * least)
-    return float(min(wishes.wider * chosen, highest)), tuple(tried)
+    wider = WIDER if request.method == "instrumental" else 1.0
+    return float(min(wider * chosen, highest)), tuple(tried)
 
 
 def _trimmed(parts: Sequence[States]) -> list[States]:
@@ -400,26 +393,20 @@ def _trimmed(parts: Sequence[States]) -> list[States]:
     return found
 
 
-def _error(columns: Columns, parts: Sequence[States], scale: np.ndarray, free: np.ndarray) -> float:
+def _error(problem: Problem, parts: Sequence[States], scale: np.ndarray, free: np.ndarray) -> float:
     """The error of the plain model on folds that were left out, with the best damping."""
-
-    def data(part: States, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-        Y = part.seen_between(columns, start, stop)
-        z = part.tau[start:stop] - Y @ columns.template.prior
-        return Y / scale[:, None], z / scale
-
-    errors = Products.of(parts, data).errors(np.flatnonzero(free), DAMPINGS)
+    prior = problem.template.prior
+    errors = Products.of(parts, problem, lambda Y: (Y, Y @ prior, scale)).errors(
+        np.flatnonzero(free), DAMPINGS
+    )
     return float(errors.sum(0).min())
 
 
-def noise_scale(columns: Columns, parts: Sequence[States], free: np.ndarray) -> np.ndarray:
+def noise_scale(problem: Problem, parts: Sequence[States], free: np.ndarray) -> np.ndarray:
     """(n,) what plain least squares does not explain, per joint."""
-    factors = merged(
-        Factors.of(part.seen_between(columns, start, stop), part.tau[start:stop], part.use[start:stop])
-        for part in parts
-        for start, stop in part.blocks
-    )
-    return weighted(factors, columns.template.prior, free=free)[1]
+    factors = problem.factors(parts)
+    assert factors is not None
+    return weighted(factors, problem.template.prior, free=free)[1]
 
 
 def weighted(
@@ -434,20 +421,3 @@ def weighted(
         if np.allclose(scale, before, rtol=1e-4):
             break
     return found.x, scale
-
-
-# ---- friction and damping ----------------------------------------------------------------------------------
-
-
-def _choice(
-    template: Template,
-    parts: Sequence[States],
-    greatest: np.ndarray,
-    models: Sequence[Friction],
-    dampings: Sequence[float],
-    free: np.ndarray,
-) -> Choice:
-    scale = noise_scale(Columns(template, START * greatest), parts, free)
-    trials = Candidates(template, parts, scale, free, models).trials(dampings)
-    best = choose(trials)
-    return Choice(best.friction, best.damping, tuple(trials))

@@ -64,7 +64,7 @@ _SMOOTHER = 0.7  # of the roughness by the stamps: less by an even clock means t
 
 
 @dataclass(frozen=True)
-class Stretch:
+class Segment:
     """A segment: the times at which its samples were taken, and an even grid over them.
 
     Stamps are often written late by a computer, while the robot sampled evenly. Where positions are smoother
@@ -93,12 +93,12 @@ class Stretch:
         return y if self.on_grid else np.asarray(CubicSpline(self.grid, y)(self.times))
 
 
-def stretches(record: Record) -> tuple[Stretch, ...]:
+def segments_of(record: Record) -> tuple[Segment, ...]:
     """The segments of a record that have four samples or more; shorter ones show no acceleration."""
-    return tuple(_stretch(record, part) for part in record.segments if part.stop - part.start >= 4)
+    return tuple(_segment(record, part) for part in record.segments if part.stop - part.start >= 4)
 
 
-def _stretch(record: Record, part: slice) -> Stretch:
+def _segment(record: Record, part: slice) -> Segment:
     t, q = record.t[part], record.q[part]
     numbers, even = _even_clock(t)
     jitter = np.abs(t - even).max() * (numbers[-1] / (even[-1] - even[0]))
@@ -108,7 +108,7 @@ def _stretch(record: Record, part: slice) -> Stretch:
     on_grid = complete and times is even
     grid = np.linspace(even[0], even[-1], numbers[-1] + 1)
     nearest = np.arange(len(t)) if on_grid else _nearest(times, grid)
-    return Stretch(part, times, grid, part.start + nearest, on_grid, restamped)
+    return Segment(part, times, grid, part.start + nearest, on_grid, restamped)
 
 
 def _even_clock(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -189,6 +189,10 @@ class Kinematics:
     qd: np.ndarray
     qdd: np.ndarray
 
+    def at(self, rows: slice) -> Kinematics:
+        """Some of the samples."""
+        return Kinematics(self.q[rows], self.qd[rows], self.qdd[rows])
+
 
 def kinematics(record: Record, cutoff: float | None = None) -> Kinematics:
     """Positions of a record, low-passed at `cutoff` [Hz] without delay, and their derivatives, by segment.
@@ -197,21 +201,21 @@ def kinematics(record: Record, cutoff: float | None = None) -> Kinematics:
     it has are low-passed like positions. A segment of fewer than four samples rests in this account.
     """
     q, qd, qdd = record.q.copy(), np.zeros_like(record.q), np.zeros_like(record.q)
-    for stretch in stretches(record):
-        found = on_grid(record, stretch, cutoff)
+    for segment in segments_of(record):
+        found = on_grid(record, segment, cutoff)
         for whole, x in ((q, found.q), (qd, found.qd), (qdd, found.qdd)):
-            whole[stretch.part] = stretch.sampled(x)
+            whole[segment.part] = segment.sampled(x)
     return Kinematics(q, qd, qdd)
 
 
-def on_grid(record: Record, stretch: Stretch, cutoff: float | None) -> Kinematics:
+def on_grid(record: Record, segment: Segment, cutoff: float | None) -> Kinematics:
     """The kinematics at the instants of a stretch's grid, (K, n) each."""
-    q = stretch.gridded(record.q)
-    qd = None if record.qd is None else stretch.gridded(record.qd)
-    rate, measured = stretch.rate, q
+    q = segment.gridded(record.q)
+    qd = None if record.qd is None else segment.gridded(record.qd)
+    rate, measured = segment.rate, q
     if record.qdd is not None:
         qd = _resting(derivative(q, rate), q, rate) if qd is None else qd
-        return Kinematics(q, qd, stretch.gridded(record.qdd))
+        return Kinematics(q, qd, segment.gridded(record.qdd))
     q = low_pass(q, cutoff, rate)
     qd = _resting(derivative(q, rate), q, rate) if qd is None else low_pass(qd, cutoff, rate)
     return at_rest(measured, Kinematics(q, qd, derivative(qd, rate)))
@@ -245,7 +249,7 @@ TAIL = 8  # periods of the cut-off after which 1e-8 is left of what the filter s
 DENSE = 16  # instants per period of the cut-off: more of them say nothing new
 _ROWS = 4_000  # instants whose regressor is in memory at a time
 _SAME_RATE = 1e-6  # rates that differ by rounding are thinned alike
-_SETTLING = 0.5  # periods of the cut-off at both ends of a stretch in which the filter is not trusted
+_SETTLING = 0.5  # periods of the cut-off at both ends of a segment in which the filter is not trusted
 
 
 @dataclass(frozen=True)
@@ -274,6 +278,12 @@ class States:
         found[:, alive] = low_pass(flat[:, alive], self.cutoff, self.rate)
         return found.reshape(x.shape)
 
+    def seen_by(self, f: Callable[[Kinematics], np.ndarray]) -> Iterator[tuple[slice, np.ndarray]]:
+        """f (M, …) of the motion as the low-pass shows it, some instants at a time, where any may be used."""
+        for start, stop in self.blocks:
+            if self.use[start:stop].any():
+                yield slice(start, stop), self.seen_between(f, start, stop)
+
     @property
     def blocks(self) -> list[tuple[int, int]]:
         """Start and stop of blocks whose regressors fit in memory."""
@@ -294,11 +304,10 @@ class States:
     def between(self, start: int, stop: int) -> States:
         """Some of the instants."""
         part = slice(start, stop)
-        motion = Kinematics(self.motion.q[part], self.motion.qd[part], self.motion.qdd[part])
-        return replace(self, motion=motion, tau=self.tau[part], use=self.use[part])
+        return replace(self, motion=self.motion.at(part), tau=self.tau[part], use=self.use[part])
 
 
-Motion: TypeAlias = Callable[[Record, Stretch, float | None], Kinematics]
+Motion: TypeAlias = Callable[[Record, Segment, float | None], Kinematics]
 
 
 def states(
@@ -309,9 +318,9 @@ def states(
     The instants are as dense as a cut-off of `fastest` [Hz] asks for, by default the cut-off itself. `motion`
     says how positions are made into kinematics.
     """
-    for stretch in stretches(record):
-        if (record.usable & record.own[:, None])[stretch.part].any():
-            yield _states(record, stretch, cutoff, fastest or cutoff, motion)
+    for segment in segments_of(record):
+        if (record.usable & record.own[:, None])[segment.part].any():
+            yield _states(record, segment, cutoff, fastest or cutoff, motion)
 
 
 def effective_cutoff(record: Record, cutoff: float | None) -> float | None:
@@ -320,12 +329,12 @@ def effective_cutoff(record: Record, cutoff: float | None) -> float | None:
 
 
 def _states(
-    record: Record, stretch: Stretch, cutoff: float | None, fastest: float | None, motion_of: Motion
+    record: Record, segment: Segment, cutoff: float | None, fastest: float | None, motion_of: Motion
 ) -> States:
     cutoff = effective_cutoff(record, cutoff)
-    motion = motion_of(record, stretch, cutoff)
-    tau, used, rate = stretch.gridded(record.tau), record.usable[stretch.nearest], stretch.rate
-    own = record.own[stretch.nearest, None]
+    motion = motion_of(record, segment, cutoff)
+    tau, used, rate = segment.gridded(record.tau), record.usable[segment.nearest], segment.rate
+    own = record.own[segment.nearest, None]
     if cutoff is None or fastest is None:
         return States(motion, tau, used & own, rate, cutoff)
     edge = min(int(np.ceil(_SETTLING * rate / cutoff)), len(tau) // 4)
@@ -335,7 +344,6 @@ def _states(
         tau = low_pass(tau, 0.4 * rate / thin, rate)
         used = minimum_filter1d(used, 2 * thin + 1, axis=0)
     # By the rows of the file: blocks of it take the same instants as the whole.
-    first = int(record.rows[stretch.part.start]) + record.first
+    first = int(record.rows[segment.part.start]) + record.first
     at = slice((thin // 2 - first) % thin, None, thin)
-    motion = Kinematics(motion.q[at], motion.qd[at], motion.qdd[at])
-    return States(motion, tau[at], (used & own)[at], rate / thin, cutoff)
+    return States(motion.at(at), tau[at], (used & own)[at], rate / thin, cutoff)

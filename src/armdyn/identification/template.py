@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,13 @@ import numpy as np
 from armdyn.expression import ZERO, Expression, shown
 from armdyn.identification.errors import IdentificationError
 from armdyn.model import RobotModel
-from armdyn.model.friction import TERMS, Friction
+from armdyn.model.friction import TERMS, Friction, Surface
 from armdyn.model.lowering import is_coupled, joint_friction
 from armdyn.model.parameters import SPRINGS, Parameter, layout, symbol
 from armdyn.model.parts import Link, Motor
 from armdyn.model.vector import apply
 from armdyn.robot import Robot
+from armdyn.robot.friction import speeds_of
 
 _ONE = Expression.of(1)  # stands for a coefficient until it is estimated, so that the robot has it
 
@@ -117,6 +119,57 @@ def _added(robot: Robot, full: Robot) -> tuple[str, ...]:
     driven = [link.motor is not None for link in full.model.moving]
     found = [p for p in layout(full.model) if p.symbol in kinds and not known.get(p.name)]
     return tuple(p.name for p in found if p.kind.part != "rotor" or driven[p.joint])
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Surfaces on which friction acts, as arrays.
+
+
+@dataclass(frozen=True)
+class Surfaces:
+    """Where friction acts: joints, then motors that turn with several."""
+
+    robot: Robot
+    of: tuple[Surface, ...]
+    rows: np.ndarray  # (E, positions): of positions, which without loops are the coordinates
+
+    @staticmethod
+    def of_robot(robot: Robot) -> Surfaces:
+        found = robot.mechanism.friction
+        rows = np.zeros((len(found), robot.mechanism.positions))
+        for e, surface in enumerate(found):
+            for j, k in surface.row:
+                rows[e, j] = k
+        return Surfaces(robot, found, rows)
+
+    @cached_property
+    def own(self) -> np.ndarray:
+        """(n,): of each coordinate, the surface that is its joint."""
+        model = self.robot.model
+        motors = model.positions[len(model.positions) - len(model.elastic) :]
+        names = [link.name for link in (*model.moving, *motors)]
+        return np.array([names.index(link.name) for link in model.coordinates])
+
+    def at(self, q: np.ndarray) -> np.ndarray:
+        """Rows over coordinates: (E, n), with loops (..., E, n) at q (..., n)."""
+        loops = self.robot.mechanism.loops
+        return np.asarray(self.rows @ self.robot.assembly.rates(q)) if loops else self.rows
+
+    def speeds(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """(…, E) at joint velocities (…, n)."""
+        return speeds_of(self.at(q), qd)
+
+    def columns(self, parameters: Sequence[Parameter]) -> list[tuple[int, int, str]]:
+        """Place, surface and term of each parameter of friction."""
+        joints = len(self.robot.mechanism.bodies)
+        at_motor = {(s.part, s.joint): joints + k for k, s in enumerate(self.of[joints:])}
+        found = []
+        for p, parameter in enumerate(parameters):
+            part, entry = parameter.kind.part, parameter.kind.entry
+            if part in ("joint", "motor", "idler") and entry in TERMS:
+                e = parameter.joint if part == "joint" else at_motor[part, parameter.joint]
+                found.append((p, e, entry))
+        return found
 
 
 # ------------------------------------------------------------------------------------------------------------

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
 
 import numpy as np
 from scipy.ndimage import maximum_filter1d
@@ -12,9 +13,10 @@ from scipy.stats import chi2
 
 from armdyn.identification.errors import IdentificationError, IdentificationWarning
 from armdyn.identification.log import Record
+from armdyn.identification.log_set import LogSet
 from armdyn.identification.regression import Factors, Problem, merged, solve
-from armdyn.identification.samples import Samples
 from armdyn.identification.signals import Kinematics, States, kinematics
+from armdyn.remarks import Remark, notes_of, warn
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_units
 
@@ -39,7 +41,7 @@ class Comparison:
 
 
 def comparisons(
-    problem: Problem, x: np.ndarray, samples: Samples, only: int | None = None
+    problem: Problem, x: np.ndarray, samples: LogSet, only: int | None = None
 ) -> Iterator[Comparison]:
     """Comparisons of all records of these logs, or of one, for parameters x (p,)."""
     for record in samples.records(problem.cutoff, only):
@@ -131,11 +133,8 @@ class Training:
                 continue
             found.append(Coverage.of(kinematics(record, problem.cutoff), use))
             keys.append(sample_keys(record)[_near(use.any(1), record, problem.cutoff)])
-        coverage = found[0]
-        for other in found[1:]:
-            coverage = coverage + other
         names = tuple(dict.fromkeys(record.name for record in records))
-        return Training(coverage, np.unique(np.concatenate(keys)), names)
+        return Training(reduce(add, found), np.unique(np.concatenate(keys)), names)
 
     def shared(self, record: Record, use: np.ndarray) -> int:
         """How many of the samples of a record, where `use` (M,) allows, entered the fit or touch it."""
@@ -301,7 +300,12 @@ class Validation:
     joints: tuple[JointResiduals, ...] = field(repr=False)
     coverage: Coverage = field(repr=False)  # how far and fast these logs moved
     overlap: float  # part of the samples that were in the training data, or touch them
-    warnings: tuple[str, ...] = ()
+    remarks: tuple[Remark, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The texts of the remarks: why this is no test of the fit."""
+        return notes_of(self.remarks)
 
     def summary(self) -> str:
         """A line for each joint, and what to beware of."""
@@ -318,13 +322,7 @@ class Validation:
         return self.summary()
 
 
-def validate(
-    problem: Problem,
-    x: np.ndarray,
-    samples: Samples,
-    training: Training,
-    what: str = "validation",
-) -> Validation:
+def validate(problem: Problem, x: np.ndarray, samples: LogSet, training: Training) -> Validation:
     """Try parameters x (p,) on logs; warn where these are no test."""
     robot = samples.robot
     every = Gathered(robot.n)
@@ -343,13 +341,13 @@ def validate(
             shared += training.shared(found.record, used)
             count += int(used.sum())
     if coverage is None:
-        raise IdentificationError(f"{what}: no sample of these logs has a torque to compare with")
+        raise IdentificationError("validation: no sample of these logs has a torque to compare with")
     overlap = shared / count
     texts = (*_overlap(overlap), *_standstill(robot, coverage, training.coverage))
-    for text in texts:
-        warnings.warn(f"{what}: {text}", IdentificationWarning, stacklevel=3)
+    remarks = tuple(Remark(text, "warning", "validation") for text in texts)
+    warn(remarks, IdentificationWarning, 3)
     errors = {name: own.error for name, own in each.items()}
-    return Validation(every.error, errors, every.joints(), coverage, overlap, texts)
+    return Validation(every.error, errors, every.joints(), coverage, overlap, remarks)
 
 
 def _overlap(overlap: float) -> list[str]:
@@ -394,7 +392,7 @@ class CrossValidation:
 
 def cross_validate(
     problem: Problem,
-    samples: Samples,
+    samples: LogSet,
     scale: np.ndarray,
     damping: float,
     free: np.ndarray,
@@ -422,7 +420,7 @@ def cross_validate(
     return CrossValidation(errors, joints, parameters, float(np.sqrt(wrong / size)))
 
 
-def _of_folds(problem: Problem, samples: Samples, folds: int) -> list[Factors]:
+def _of_folds(problem: Problem, samples: LogSet, folds: int) -> list[Factors]:
     """The factors of each fold; folds have equally many instants."""
 
     def parts() -> Iterator[States]:

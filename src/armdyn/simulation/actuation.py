@@ -13,7 +13,7 @@ from armdyn.motion.trajectory import Trajectory
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_name
 from armdyn.robot.wrenches import label, of_links
-from armdyn.simulation.controller import Controller, Later, frozen, side_by_side
+from armdyn.simulation.controller import Controller, frozen, side_by_side
 from armdyn.simulation.errors import SimulationError, check
 from armdyn.simulation.integrand import Drive, Held, tau_as_given, wrench_names
 from armdyn.simulation.where import CPU, FUNCTION_ON_GPU, Where
@@ -24,7 +24,7 @@ _ROUNDING = 1e-9  # of the largest torque: less on a link of an elastic joint is
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class DriveInput:
     """A vector over time for each arm of a batch; this one is absent, others are below."""
 
     size: int
@@ -48,17 +48,17 @@ class Source:
         """
         return np.zeros(self.size)
 
-    def of_arm(self, k: int) -> Source:
+    def of_arm(self, k: int) -> DriveInput:
         """The source of one arm alone."""
         rows = self.rows if self.rows.shape[-2] == 1 else self.rows[..., k : k + 1, :]
         return replace(self, batch=(), rows=rows)
 
-    def later(self, start: float) -> Source:
+    def later(self, start: float) -> DriveInput:
         """The same with a time that begins at `start` [s]."""
         return self
 
 
-class Constant(Source):
+class ConstantInput(DriveInput):
     """One row for each arm, or for all."""
 
     kind = "constants"
@@ -72,14 +72,14 @@ class Constant(Source):
 
 
 @dataclass(frozen=True, eq=False)
-class Sampled(Source):
+class SampledInput(DriveInput):
     """Rows (T, arms or 1, size) at instants evenly over the duration, linear in between."""
 
     duration: float = field(kw_only=True)
     start: float = field(kw_only=True, default=0.0)
     kind = "signals"
 
-    def later(self, start: float) -> Sampled:
+    def later(self, start: float) -> SampledInput:
         return replace(self, start=self.start + start)
 
     def signals(self, t: np.ndarray) -> np.ndarray:
@@ -102,42 +102,36 @@ class Sampled(Source):
         return self.signals(t)
 
 
-@dataclass(frozen=True, eq=False)
-class Driven:
-    """Check of torques against what the motors of an arm with elastic joints can give."""
-
-    robot: Robot
-
-    def check(self, tau: np.ndarray, scale: float) -> None:
-        """Refuse torques (..., n) on links of elastic joints that no motor gives, but for rounding."""
-        given = tau @ self.robot.drives.given.T
-        off = np.abs(tau - given).reshape(-1, self.robot.n)
-        if off.size == 0 or off.max() <= _ROUNDING * scale:
-            return
-        row, i = np.unravel_index(int(off.argmax()), off.shape)
-        found, expected = (x.reshape(-1, self.robot.n)[row, i] for x in (tau, given))
-        if self.robot.drives.given[i].any():
-            why = (
-                f"but {expected:g} is what motors coupled to it give there with the torques on the others: "
-                "motor torques @ robot.transmission are torques that motors can give"
-            )
-        else:
-            why = "where none acts; torques act on its motor, whose coordinate comes after the links"
-        where = f"{joint_name(self.robot, int(i))}, the link of an elastic joint"
-        raise SimulationError(f"torque: found {found:g} on {where}, {why}")
+def _check_driven(robot: Robot, tau: np.ndarray, scale: float) -> None:
+    """Refuse torques (..., n) on links of elastic joints that no motor gives, but for rounding."""
+    given = tau @ robot.drives.given.T
+    off = np.abs(tau - given).reshape(-1, robot.n)
+    if off.size == 0 or off.max() <= _ROUNDING * scale:
+        return
+    row, i = np.unravel_index(int(off.argmax()), off.shape)
+    found, expected = (x.reshape(-1, robot.n)[row, i] for x in (tau, given))
+    if robot.drives.given[i].any():
+        why = (
+            f"but {expected:g} is what motors coupled to it give there with the torques on the others: "
+            "motor torques @ robot.transmission are torques that motors can give"
+        )
+    else:
+        why = "where none acts; torques act on its motor, whose coordinate comes after the links"
+    where = f"{joint_name(robot, int(i))}, the link of an elastic joint"
+    raise SimulationError(f"torque: found {found:g} on {where}, {why}")
 
 
 @dataclass(frozen=True, eq=False)
-class Function(Source):
+class FunctionInput(DriveInput):
     """A function of (t, q, qd) that the user wrote."""
 
     name: str = field(kw_only=True)
     function: Callable[[float, np.ndarray, np.ndarray], Any] = field(kw_only=True)
     start: float = field(kw_only=True, default=0.0)
-    driven: Driven | None = field(kw_only=True, default=None)  # of an arm with elastic joints
+    driven: Robot | None = field(kw_only=True, default=None)  # an arm with elastic joints
     kind = "asked"
 
-    def later(self, start: float) -> Function:
+    def later(self, start: float) -> FunctionInput:
         return replace(self, start=self.start + start)
 
     def ask(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
@@ -148,7 +142,7 @@ class Function(Source):
         if array.shape[-1:] != shape[-1:]:
             raise SimulationError(f"{name}: expected (..., {shape[-1]}), found {array.shape}")
         if self.driven is not None:
-            self.driven.check(array, max(1.0, float(np.abs(array).max(initial=0.0))))
+            _check_driven(self.driven, array, max(1.0, float(np.abs(array).max(initial=0.0))))
         try:
             return np.broadcast_to(array, shape).reshape(len(q), self.size)
         except ValueError:
@@ -166,14 +160,19 @@ class Function(Source):
 
 
 @dataclass(frozen=True, eq=False)
-class Law(Source):
+class LawInput(DriveInput):
     """The torques of a controller; the rows are its gains and set points, side by side."""
 
     controller: Controller = field(kw_only=True)
     memory: np.ndarray = field(kw_only=True)  # at the start, (arms or 1, m)
+    start: float = field(kw_only=True, default=0.0)
 
-    def later(self, start: float) -> Law:
-        return replace(self, controller=Later(self.controller, start)) if start else self
+    def later(self, start: float) -> LawInput:
+        return replace(self, start=self.start + start)
+
+    def targets(self, t: np.ndarray) -> np.ndarray:
+        """The controller's signals side by side, (N, columns) at times (N,)."""
+        return self.controller.targets(t + self.start)
 
     @property
     def constants(self) -> np.ndarray:
@@ -181,15 +180,14 @@ class Law(Source):
 
     def signals(self, t: np.ndarray) -> np.ndarray:
         moving = self.controller.period is None and self.controller.sizes[1]
-        return self.controller.targets(t)[:, None] if moving else super().signals(t)
+        return self.targets(t)[:, None] if moving else super().signals(t)
 
     def values(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, followers: np.ndarray, alone: bool) -> Any:
-        targets = self.controller.targets(t)[:, None]
-        return self.controller.evaluate(self.rows, targets, q, qd, followers=followers)
+        return self.controller.evaluate(self.rows, self.targets(t)[:, None], q, qd, followers=followers)
 
-    def of_arm(self, k: int) -> Source:
+    def of_arm(self, k: int) -> DriveInput:
         own = super().of_arm(k)
-        assert isinstance(own, Law)
+        assert isinstance(own, LawInput)
         return own if len(self.memory) == 1 else replace(own, memory=self.memory[k : k + 1])
 
 
@@ -199,13 +197,13 @@ class Actuation:
 
     batch: Batch
     duration: float
-    torque: Source
-    wrenches: tuple[Source, ...]  # one at the tip, or one for each of `links`
+    torque: DriveInput
+    wrenches: tuple[DriveInput, ...]  # one at the tip, or one for each of `links`
     links: tuple[str, ...] = ()
     first: Any = None  # on a GPU, an array of CuPy of the type of all others
 
     @property
-    def sources(self) -> dict[str, Source]:
+    def sources(self) -> dict[str, DriveInput]:
         """Sources by the name of their input."""
         return {"tau": self.torque, **dict(zip(wrench_names(self.links), self.wrenches, strict=True))}
 
@@ -241,10 +239,12 @@ class Actuation:
     def asked(self, times: np.ndarray) -> dict[str, Callable[..., np.ndarray]]:
         """Functions that loops ask, by name; each takes a place in `times` and q, q̇ (arms, n)."""
 
-        def at(source: Function) -> Callable[..., np.ndarray]:
+        def at(source: FunctionInput) -> Callable[..., np.ndarray]:
             return lambda row, q, qd: source.ask(float(times[row]), q, qd)
 
-        return {name: at(source) for name, source in self.sources.items() if isinstance(source, Function)}
+        return {
+            name: at(source) for name, source in self.sources.items() if isinstance(source, FunctionInput)
+        }
 
     def of_arm(self, k: int) -> Actuation:
         """The actuation of one arm alone."""
@@ -259,13 +259,18 @@ class Actuation:
         return replace(self, duration=duration, torque=torque, wrenches=tuple(wrenches))
 
     @property
+    def law(self) -> LawInput | None:
+        """The torques, where they are those of a controller."""
+        return self.torque if isinstance(self.torque, LawInput) else None
+
+    @property
     def controller(self) -> Controller | None:
-        return self.torque.controller if isinstance(self.torque, Law) else None
+        return None if self.law is None else self.law.controller
 
     @property
     def memory(self) -> np.ndarray:
         """The memory of the controller at the start, (arms or 1, m); m is 0 where there is none."""
-        return self.torque.memory if isinstance(self.torque, Law) else np.zeros((1, 0))
+        return np.zeros((1, 0)) if self.law is None else self.law.memory
 
     @property
     def period(self) -> float | None:
@@ -280,7 +285,8 @@ class Actuation:
     @property
     def breaks(self) -> np.ndarray:
         """Instants within the duration at which torques may jump [s]."""
-        found = np.zeros(0) if self.controller is None else np.asarray(self.controller.jumps, float)
+        law = self.law
+        found = np.zeros(0) if law is None else np.asarray(law.controller.jumps, float) - law.start
         return found[(found > 0) & (found < self.duration)]
 
     def longest_step(self, output: float) -> float:
@@ -291,9 +297,9 @@ class Actuation:
         """
         longest = np.inf
         for source in self.sources.values():
-            if isinstance(source, Sampled):
+            if isinstance(source, SampledInput):
                 longest = min(longest, 4 * source.duration / (len(source.rows) - 1))
-            elif isinstance(source, Function) or source.signals(np.zeros(1)).size:
+            elif isinstance(source, FunctionInput) or source.signals(np.zeros(1)).size:
                 longest = min(longest, 10 * output, self.duration / 30)
         return float(longest)
 
@@ -326,7 +332,7 @@ def actuation(
     wrenches = tuple(_source(name, x, 6, batch, duration, where) for name, x in given.items())
     if not isinstance(torque, Controller):
         source = _source("torque", torque, robot.n, batch, duration, where)
-        return Actuation(batch, duration, _check_driven(robot, source), wrenches, links, where.first)
+        return Actuation(batch, duration, _driven(robot, source), wrenches, links, where.first)
     if torque.robot.n != robot.n:
         raise SimulationError(
             f"torque: the controller is for {torque.robot.n} joints, the robot has {robot.n}"
@@ -341,20 +347,19 @@ def actuation(
             raise SimulationError(f"{name}: found shape {x.shape}; it does not fit arms {batch}") from None
     if torque.remembered:
         memory = frozen(gains.pop())
-    source = Law(robot.n, batch, frozen(_joined(*gains)), controller=torque, memory=memory)
+    source = LawInput(robot.n, batch, frozen(_joined(*gains)), controller=torque, memory=memory)
     return Actuation(batch, duration, source, wrenches, links, where.first)
 
 
-def _check_driven(robot: Robot, torque: Source) -> Source:
+def _driven(robot: Robot, torque: DriveInput) -> DriveInput:
     """Refuse torques on links of elastic joints that motors cannot give: at once, or when a function does."""
-    if not robot.model.elastic or torque.size == 0:
+    if not robot.model.elastic:
         return torque
-    driven = Driven(robot)
-    if isinstance(torque, Function):
-        return replace(torque, driven=driven)
+    if isinstance(torque, FunctionInput):
+        return replace(torque, driven=robot)
     if torque.rows.shape[-1]:
         rows = host(torque.rows)
-        driven.check(rows, float(np.abs(rows).max(initial=0.0)))
+        _check_driven(robot, rows, float(np.abs(rows).max(initial=0.0)))
     return torque
 
 
@@ -371,16 +376,16 @@ def check_loops(robot: Robot, model: Robot) -> None:
         )
 
 
-def _source(name: str, given: Any, size: int, batch: Batch, duration: float, where: Where) -> Source:
+def _source(name: str, given: Any, size: int, batch: Batch, duration: float, where: Where) -> DriveInput:
     if given is None:
-        return Source(size, batch)
+        return DriveInput(size, batch)
     if isinstance(given, Controller):
         raise SimulationError(f"{name}: expected an array or a function of (t, q, qd), found a controller")
     controller = " or a controller" if name == "torque" else ""
     if callable(given) and not isinstance(given, type | Trajectory):
         if where.first is not None:
             raise SimulationError(f"{name}: {FUNCTION_ON_GPU.format(or_controller=controller)}")
-        return Function(size, batch, name=name, function=given)
+        return FunctionInput(size, batch, name=name, function=given)
     array = where.floats(name, given, f"an array, a function of (t, q, qd){controller}")
     sampled = array.ndim == len(batch) + 2
     try:
@@ -393,4 +398,4 @@ def _source(name: str, given: Any, size: int, batch: Batch, duration: float, whe
     if sampled and len(array) < 2:
         raise SimulationError(f"{name}: samples over time are at least two, found {len(array)}")
     where.finite(name, array)
-    return Sampled(size, batch, rows, duration=duration) if sampled else Constant(size, batch, rows)
+    return SampledInput(size, batch, rows, duration=duration) if sampled else ConstantInput(size, batch, rows)

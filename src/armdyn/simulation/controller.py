@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, is_dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NoReturn, TypeAlias
 
@@ -421,7 +421,7 @@ def check_rate(rate: Any) -> None:
 
 
 # ------------------------------------------------------------------------------------------------------------
-# Controllers made of others: sums, `a + b`, and the same with another time or model.
+# Controllers made of others: sums, `a + b`, and the same with another model.
 
 
 def added(a: Controller, b: Any) -> Controller:
@@ -440,7 +440,6 @@ class Sum(Controller):
     """
 
     parts: tuple[Controller, ...]
-    rate: Rate = field(init=False, default="auto")
 
     def __post_init__(self) -> None:
         n = {part.robot.n for part in self.parts}
@@ -450,11 +449,9 @@ class Sum(Controller):
             raise SimulationError(
                 "sum: the models of the controllers have different loops; the same are expected"
             )
-        rates = {part.rate for part in self.parts if part.rate != "auto"}
-        if len(rates) > 1:
+        if len({part.rate for part in self.parts if part.rate != "auto"}) > 1:
             found = ", ".join(str(part.rate) for part in self.parts)
             raise SimulationError(f"sum: found controllers of rates {found}; one rate is expected")
-        object.__setattr__(self, "rate", next(iter(rates), "auto"))
         for part in self.parts:
             if part.remembered and part.period != self.period:
                 raise SimulationError(
@@ -465,6 +462,10 @@ class Sum(Controller):
     @property
     def robot(self) -> Robot:  # type: ignore[override]
         return self.parts[0].robot
+
+    @property
+    def rate(self) -> Rate:  # type: ignore[override]
+        return next((part.rate for part in self.parts if part.rate != "auto"), "auto")
 
     @property
     def saturated(self) -> bool:  # type: ignore[override]
@@ -509,35 +510,6 @@ class Sum(Controller):
             tau, later = part.checked_torques(q, qd, own)
             total, memory = [a + b for a, b in zip(total, tau, strict=True)], memory + later
         return (total, memory) if self.remembered else total
-
-
-class Later(Controller):
-    """A controller with a time that begins at `start` [s] of its own."""
-
-    def __init__(self, inner: Controller, start: float) -> None:
-        self.inner, self.start = inner, start
-        self.robot, self.saturated, self.rate = inner.robot, inner.saturated, inner.rate
-
-    def constants(self) -> Arrays:
-        return self.inner.constants()
-
-    def signals(self, t: np.ndarray) -> Arrays:
-        return self.inner.signals(t + self.start)
-
-    def torques(self, q: Scalars, qd: Scalars, given: Given) -> Scalars | tuple[Scalars, Scalars]:
-        return self.inner.torques(q, qd, given)
-
-    @property
-    def jumps(self) -> np.ndarray:
-        return np.asarray(self.inner.jumps - self.start)
-
-    @property
-    def compensates_dry_friction(self) -> bool:
-        return self.inner.compensates_dry_friction
-
-    @property
-    def memory(self) -> np.ndarray:
-        return self.inner.memory
 
 
 def with_model(controller: Controller, robot: Robot) -> Controller:

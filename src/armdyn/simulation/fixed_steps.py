@@ -36,6 +36,7 @@ from armdyn.program.loops import (
     Set,
 )
 from armdyn.progress import Update
+from armdyn.remarks import Remark
 from armdyn.robot import Robot
 from armdyn.simulation.actuation import Actuation
 from armdyn.simulation.integrand import (
@@ -52,10 +53,10 @@ from armdyn.simulation.integrand import (
     width,
 )
 from armdyn.simulation.laws import Scalars
-from armdyn.simulation.limits import PositionLimits, Watch
+from armdyn.simulation.limits import Watch
 from armdyn.simulation.run import LimitPassed
 from armdyn.simulation.steps import Stepping, total
-from armdyn.simulation.trace import SPEED_LIMIT, Batch, Grid, Stop, Stretch, Trace, changes
+from armdyn.simulation.trace import SPEED_LIMIT, Batch, StepChunk, Stop, TimeGrid, Trace, changes
 
 # ------------------------------------------------------------------------------------------------------------
 # The loop of fixed steps: many steps of the classical fourth order, for many arms.
@@ -297,14 +298,14 @@ def integrate_fixed(
     robot: Robot,
     q0: np.ndarray,
     qd0: np.ndarray,
-    grid: Grid,
+    grid: TimeGrid,
     actuation: Actuation,
-    limits: PositionLimits,
+    watch: Watch,
     update: Update,
 ) -> Trace:
     """All arms over the grid, from all positions q0 (arms, positions) and q̇ (arms, n)."""
-    integrand, kernel = _kernel(robot, actuation.drive(), limits.watch)
-    run = _Steps(integrand, kernel, grid, actuation, limits.watch)
+    integrand, kernel = _kernel(robot, actuation.drive(), watch)
+    run = _Steps(integrand, kernel, grid, actuation, watch)
     run.start(q0, qd0)
     run.advance(update)
     return run.trace()
@@ -323,7 +324,7 @@ class _Steps:
 
     integrand: Integrand
     kernel: LoopKernel
-    grid: Grid
+    grid: TimeGrid
     actuation: Actuation
     watch: Watch
     state: np.ndarray = field(init=False)  # (1, arms, columns), see `many_steps`
@@ -369,50 +370,50 @@ class _Steps:
         The work is cut into several calls so that progress can be reported and the user can interrupt it.
         """
         arms, done = self.state.shape[1], 0
-        chunk, size = (CHUNK_ON_GPU, SIGNALS_ON_GPU) if is_cupy(self.state) else (CHUNK, SIGNALS)
-        by_time = chunk // max(1, 4 * arms * self.integrand.programs["rate"].operations)
+        operations, size = (CHUNK_ON_GPU, SIGNALS_ON_GPU) if is_cupy(self.state) else (CHUNK, SIGNALS)
+        by_time = operations // max(1, 4 * arms * self.integrand.programs["rate"].operations)
         by_size = size // max(1, 2 * arms * self.columns.get("signals", 0))
         most = max(1, min(by_time, by_size, ASKED if self.kernel.loop.asks else by_size))
-        for stretch in self.grid.stretches(most):
-            self._advance(stretch)
-            done += stretch.steps
+        for chunk in self.grid.chunks(most):
+            self._advance(chunk)
+            done += chunk.steps
             update(done / self.grid.row_steps[-1])
             if not self.state[0, :, self.width].any():
                 return
 
-    def _advance(self, stretch: Stretch) -> None:
-        arms, times, actuation = self.state.shape[1], stretch.halves(), self.actuation
+    def _advance(self, chunk: StepChunk) -> None:
+        arms, times, actuation = self.state.shape[1], chunk.halves(), self.actuation
         arguments: dict[str, np.ndarray] = {
-            "settings": np.array([[[stretch.h, SPEED_LIMIT]]]),
+            "settings": np.array([[[chunk.h, SPEED_LIMIT]]]),
             "constants": actuation.constants()[None],
             "signals": actuation.signals(times),
             "state": self.state,
-            "saved": self.saved[stretch.rows],
+            "saved": self.saved[chunk.rows],
         }
         if self.held is not None:
-            held = zeros_by_instance(self.state, (stretch.count, arms, self.integrand.n))
+            held = zeros_by_instance(self.state, (chunk.count, arms, self.integrand.n))
             arguments |= self._samples(times[:-1:2]) | {"held": held}
         if self.remembered is not None:
-            arguments["remembered"] = self.remembered[stretch.rows]
-        counts = {"rows": stretch.count, "every": stretch.every}
+            arguments["remembered"] = self.remembered[chunk.rows]
+        counts = {"rows": chunk.count, "every": chunk.every}
         if is_cupy(self.state):
             arguments = {name: like(self.state, arguments[name]) for name in self.columns}
         self.kernel(arms, counts, arguments, actuation.asked(times))
         if self.held is not None:
-            if stretch.step == 0:
-                self.held[stretch.first - 1 : stretch.rows.stop - 1] = held
-            self.held[stretch.rows.stop - 1] = self.state[0, :, -self.integrand.n :]
+            if chunk.step == 0:
+                self.held[chunk.first - 1 : chunk.rows.stop - 1] = held
+            self.held[chunk.rows.stop - 1] = self.state[0, :, -self.integrand.n :]
 
     def _samples(self, starts: np.ndarray) -> dict[str, np.ndarray]:
         """Steps in which the law is due, its gains, and its targets there."""
-        controller, index = self.actuation.controller, self.actuation.sample_index(starts)
-        assert controller is not None
+        law, index = self.actuation.law, self.actuation.sample_index(starts)
+        assert law is not None
         due = np.diff(index, prepend=self.sample) > 0
         self.sample = int(index[-1])
         targets = np.zeros((len(starts), 1, self.columns.get("targets", 0)))
         if due.any():
-            targets[due] = controller.targets(starts[due])[:, None]
-        gains = self.actuation.torque.rows[None]
+            targets[due] = law.targets(starts[due])[:, None]
+        gains = law.rows[None]
         return {"gains": gains, "targets": targets, "due": due[:, None, None] * 1.0}
 
     # ---- what is left of it ----------------------------------------------------------------------------
@@ -431,7 +432,7 @@ class _Steps:
         trace.events += changes(self.grid.t, self.integrand.names, modes, batch)
         if (stopped := np.flatnonzero(started & ended)).size:
             trace.stops += map(self._stop, stopped.tolist(), host(self.state[0, stopped]))
-        trace.notes += [OF_FIRST_ORDER] if self.integrand.surfaces else []
+        trace.remarks += [Remark(OF_FIRST_ORDER)] if self.integrand.surfaces else []
         trace.passed += self._passed(end[:, 2:] * started[:, None], batch)
         return trace
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -69,58 +68,13 @@ class Watch:
     joints: tuple[Watched, ...] = ()
     stops: bool = False
 
-
-@dataclass(frozen=True)
-class PositionLimits:
-    """A robot's position limits, and what to do when a joint passes one."""
-
-    robot: Robot
-    word: Limits
-
-    @cached_property
-    def watch(self) -> Watch:
-        """The joints that the integrators watch; none if limits are ignored."""
-        if self.word == "ignore":
-            return Watch()
-        watched = (*self._coordinates(), *self._followers())
-        limited = tuple(w for w in watched if np.isfinite(w.range).any())
-        return Watch(limited, self.word == "stop")
-
-    def _coordinates(self) -> Iterator[Watched]:
-        bounds = joint_limits(self.robot)
-        for j, limits in enumerate(zip(bounds.lower.tolist(), bounds.upper.tolist(), strict=True)):
-            unit = joint_units(self.robot, j).position
-            yield Watched(j, ((j, 1.0),), limits, joint_name(self.robot, j), unit)
-
-    def _followers(self) -> Iterator[Watched]:
-        """Joints that follow several others, or follow in closed chains."""
-        others = followers(self.robot)
-        if others is None:
-            return
-        S, s0 = Related.of(self.robot.model)
-        columns = self._columns()
-        for k, (j, link) in enumerate(zip(others.joints, others.links, strict=True)):
-            row = tuple((columns[p], float(S[j, p])) for p in np.flatnonzero(S[j]).tolist())
-            limits = float(others.limits.lower[k]), float(others.limits.upper[k])
-            name, unit = others.name(k), UNITS[link.joint].position
-            yield Watched(self.robot.n + k, row, limits, name, unit, float(s0[j]))
-
-    def _columns(self) -> list[int]:
-        """Columns of a state that hold the positions: coordinates first, those that follow after q̇."""
-        n, free = self.robot.n, self.robot.mechanism.free
-        if not free:
-            return list(range(n))
-        others = [i for i in range(self.robot.mechanism.positions) if i not in free]
-        place = {p: k for k, p in enumerate(free)} | {p: 2 * n + k for k, p in enumerate(others)}
-        return [place[p] for p in range(len(place))]
-
-    def check_start(self, q: np.ndarray) -> None:
+    def check_start(self, robot: Robot, q: np.ndarray) -> None:
         """Refuse positions (arms, positions) beyond a limit that is to stop the arm."""
-        if self.word != "stop":
+        if not self.stops:
             return
-        own, others = split(self.robot, host(q))
+        own, others = split(robot, host(q))
         states = np.concatenate([own, np.zeros_like(own), others], axis=-1)
-        for watched in self.watch.joints:
+        for watched in self.joints:
             x = watched.of(states)
             wrong = np.flatnonzero((x < watched.lower) | (x > watched.upper))
             if wrong.size:
@@ -130,19 +84,53 @@ class PositionLimits:
                     f"where limits='stop'; found {float(x[wrong[0]]) + watched.shift:g}"
                 )
 
-    def warning(self, passed: Sequence[LimitPassed], batch: tuple[int, ...]) -> str:
-        """Words for the joints that pass limits, and when; for a batch, how many arms do and the first."""
-        first: dict[int, LimitPassed] = {}
-        for one in passed:
-            first.setdefault(one.joint, one)
-        texts = [one.text for one in first.values()]
-        if batch:
-            arms = len({one.arm for one in passed})
-            texts = [f"{text} in arm {one.arm}" for text, one in zip(texts, first.values(), strict=True)]
-            texts[0] = f"{arms} of {int(np.prod(batch))} arms pass limits; first, {texts[0]}"
-        return "; ".join(texts) + "; limits='stop' ends the run there, limits='ignore' does not check"
 
-
-def position_limits(robot: Robot, word: Limits) -> PositionLimits:
+def watch_of(robot: Robot, word: Limits) -> Watch:
+    """The joints that the integrators watch; none if limits are ignored."""
     check.one_of("limits", word, *WORDS)
-    return PositionLimits(robot, word)
+    if word == "ignore":
+        return Watch()
+    watched = (*_coordinates(robot), *_followers(robot))
+    return Watch(tuple(w for w in watched if np.isfinite(w.range).any()), word == "stop")
+
+
+def _coordinates(robot: Robot) -> Iterator[Watched]:
+    bounds = joint_limits(robot)
+    for j, limits in enumerate(zip(bounds.lower.tolist(), bounds.upper.tolist(), strict=True)):
+        yield Watched(j, ((j, 1.0),), limits, joint_name(robot, j), joint_units(robot, j).position)
+
+
+def _followers(robot: Robot) -> Iterator[Watched]:
+    """Joints that follow several others, or follow in closed chains."""
+    others = followers(robot)
+    if others is None:
+        return
+    S, s0 = Related.of(robot.model)
+    columns = _columns(robot)
+    for k, (j, link) in enumerate(zip(others.joints, others.links, strict=True)):
+        row = tuple((columns[p], float(S[j, p])) for p in np.flatnonzero(S[j]).tolist())
+        limits = float(others.limits.lower[k]), float(others.limits.upper[k])
+        name, unit = others.name(k), UNITS[link.joint].position
+        yield Watched(robot.n + k, row, limits, name, unit, float(s0[j]))
+
+
+def _columns(robot: Robot) -> list[int]:
+    """Columns of a state that hold the positions: coordinates first, those that follow after q̇."""
+    n, free = robot.n, robot.mechanism.free
+    if not free:
+        return list(range(n))
+    others = [i for i in range(robot.mechanism.positions) if i not in free]
+    place = {p: k for k, p in enumerate(free)} | {p: 2 * n + k for k, p in enumerate(others)}
+    return [place[p] for p in range(len(place))]
+
+
+def limits_text(passed: Sequence[LimitPassed], batch: tuple[int, ...]) -> str:
+    """Words for the joints that pass limits, and when; for a batch, how many arms do and the first."""
+    first: dict[int, LimitPassed] = {}
+    for one in passed:
+        first.setdefault(one.joint, one)
+    texts = [one.text + f" in arm {one.arm}" * bool(batch) for one in first.values()]
+    if batch:
+        arms = len({one.arm for one in passed})
+        texts[0] = f"{arms} of {int(np.prod(batch))} arms pass limits; first, {texts[0]}"
+    return "; ".join(texts) + "; limits='stop' ends the run there, limits='ignore' does not check"

@@ -74,7 +74,7 @@ def speeds_passed(
     return tuple(sorted(found))
 
 
-def warning_of(passed: Sequence[SpeedPassed], batch: tuple[int, ...]) -> str:
+def speeds_text(passed: Sequence[SpeedPassed], batch: tuple[int, ...]) -> str:
     """Words for motors that turn too fast: each once, with the first arm in which it does."""
     first: dict[int, SpeedPassed] = {}
     for one in passed:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -16,17 +15,17 @@ from armdyn.model.errors import ModelError
 from armdyn.motion.loads import Carried, Loaded, check_loads
 from armdyn.motion.trajectory import Trajectory
 from armdyn.progress import Update, progress_bar
-from armdyn.remarks import Remark
+from armdyn.remarks import Remark, warn
 from armdyn.robot import Robot
-from armdyn.simulation.actuation import Actuation, Law, actuation
+from armdyn.simulation.actuation import Actuation, actuation
 from armdyn.simulation.controller import Controller, with_model
 from armdyn.simulation.errors import SimulationError, SimulationWarning, check
 from armdyn.simulation.fixed_steps import integrate_fixed
 from armdyn.simulation.integrand import WORKS, check_friction, joined, split
-from armdyn.simulation.limits import Limits, PositionLimits, position_limits
-from armdyn.simulation.run import Run, warning_of
-from armdyn.simulation.trace import Grid, Stop, Trace, at_least
-from armdyn.simulation.variable_steps import Effort, integrate_adaptive
+from armdyn.simulation.limits import Limits, Watch, limits_text, watch_of
+from armdyn.simulation.run import Run, speeds_text
+from armdyn.simulation.trace import Stop, TimeGrid, Trace, at_least
+from armdyn.simulation.variable_steps import Effort, integrate_variable
 from armdyn.simulation.where import Where, memory_of, of_states
 
 # ------------------------------------------------------------------------------------------------------------
@@ -47,8 +46,8 @@ class Leg:
 
     def after(self, run: Run) -> Leg:
         """The leg with the controller's memory from the one before."""
-        law = self.driven.torque
-        if not isinstance(law, Law) or not law.controller.remembered:
+        law = self.driven.law
+        if law is None or not law.controller.remembered:
             return self
         memory = run.memory[-1].reshape(-1, law.controller.remembered)
         return replace(self, driven=replace(self.driven, torque=replace(law, memory=memory)))
@@ -103,8 +102,8 @@ def _robot_at(loaded: Loaded, start: float, end: float) -> Robot:
 
 def _with_model(driven: Actuation, robot: Robot) -> Actuation:
     """The actuation with another model in the controller."""
-    law = driven.torque
-    if not isinstance(law, Law):
+    law = driven.law
+    if law is None:
         return driven
     return replace(driven, torque=replace(law, controller=with_model(law.controller, robot)))
 
@@ -228,7 +227,7 @@ def _largest_so_far(x: np.ndarray) -> np.ndarray:
 Method: TypeAlias = Literal["adaptive", "rk4"]
 
 
-def make_run(robot: Robot, method: Method, grid: Grid, driven: Actuation, trace: Trace) -> Run:
+def make_run(robot: Robot, method: Method, grid: TimeGrid, driven: Actuation, trace: Trace) -> Run:
     """The trace in the shape of the batch, without instants that no arm reached."""
     n, batch, held = robot.n, driven.batch, trace.held
     memory = zeros(trace.states, (*trace.states.shape[:2], 0)) if trace.memory is None else trace.memory
@@ -255,7 +254,7 @@ def make_run(robot: Robot, method: Method, grid: Grid, driven: Actuation, trace:
         *(robot, t, q, qd, tau, torque, wrench, friction),
         events=tuple(sorted(trace.events, key=lambda event: event.time)),
         limits_passed=tuple(sorted(trace.passed, key=lambda passed: passed.time)),
-        remarks=tuple(map(Remark, trace.notes)),
+        remarks=tuple(trace.remarks),
         memory=memory.reshape(*shape, memory.shape[-1]),
         closed=y.reshape(*shape, y.shape[-1]) if robot.model.loops else None,
     )
@@ -268,7 +267,7 @@ def _positions(robot: Robot, states: np.ndarray) -> np.ndarray:
     return array(robot.assembly(states[..., :n], near=y)) if robot.model.loops else y
 
 
-def judged(run: Run, method: Method, grid: Grid, stops: list[Stop]) -> Run:
+def judged(run: Run, method: Method, grid: TimeGrid, stops: list[Stop]) -> Run:
     """The run, marked as not completed if arms stopped, or if the energies of another do not add up."""
     batch = run.q.shape[1:-1]
     run = replace(run, completed=not stops, message=_message(stops, batch, run.q.shape[-1]))
@@ -382,11 +381,11 @@ def simulate(
     """
     check.robot(robot)
     check.one_of("method", method, "adaptive", "rk4")
-    watched = position_limits(robot, limits)
+    watch = watch_of(robot, limits)
     check_friction(robot)
     most = None if max_steps is None else check.whole_number("max_steps", max_steps, least=1)
     effort = Effort(check.positive("rtol", rtol), check.positive("atol", atol), most)
-    task = _Task(method, step, output, watched, effort, progress)
+    integration = _Integration(method, step, output, watch, effort, progress)
     with on_device(q0 if is_cupy(q0) else qd0):
         q, qd = _states(robot, q0, qd0, method)
         batch, n = q.shape[:-1], robot.n
@@ -395,29 +394,27 @@ def simulate(
         grid = _grid(driven.duration, step, output, method, driven.period)
         _check_size(grid, q, 2 * n + robot.mechanism.positions + 3 + driven.memory.shape[-1])
         starts = q.reshape(-1, robot.mechanism.positions), qd.reshape(-1, n)
-        watched.check_start(starts[0])
+        watch.check_start(robot, starts[0])
         loaded = loaded_robot(robot, loads, torque, driven.duration)
         legs = legs_of(loaded, driven)
-        runs, stops = task.run_all(legs, *starts)
+        runs, stops = integration.run_all(legs, *starts)
         run = judged(joined_legs(robot, loaded, legs, runs), method, grid, stops)
         speeds = run.speeds_passed if limits != "ignore" else ()
-    if run.limits_passed and limits == "warn":
-        warnings.warn(SimulationWarning(watched.warning(run.limits_passed, batch)), stacklevel=2)
-    if speeds:
-        warnings.warn(SimulationWarning(warning_of(speeds, batch)), stacklevel=2)
-    if not run.completed:
-        warnings.warn(SimulationWarning(run.message), stacklevel=2)
+    texts = [limits_text(run.limits_passed, batch)] if run.limits_passed and limits == "warn" else []
+    texts += [speeds_text(speeds, batch)] if speeds else []
+    texts += [run.message] if not run.completed else []
+    warn([Remark(text, "warning") for text in texts], SimulationWarning, 2)
     return run
 
 
 @dataclass(frozen=True)
-class _Task:
+class _Integration:
     """Settings by which a leg is integrated."""
 
     method: Method
     step: float
     output: float | None
-    watched: PositionLimits
+    watch: Watch
     effort: Effort
     progress: bool | Update | None
 
@@ -444,9 +441,9 @@ class _Task:
         grid = _grid(driven.duration, self.step, self.output, method, driven.period)
         with progress_bar(f"simulating {robot.name}", self.progress) as update:
             if method == "rk4":
-                trace = integrate_fixed(robot, q, qd, grid, driven, self.watched, update)
+                trace = integrate_fixed(robot, q, qd, grid, driven, self.watch, update)
             else:
-                trace = integrate_adaptive(robot, q, qd, grid, driven, self.watched, self.effort, update)
+                trace = integrate_variable(robot, q, qd, grid, driven, self.watch, self.effort, update)
         run = make_run(robot, method, grid, driven, trace)
         return run, [replace(stop, instant=stop.instant + leg.start) for stop in trace.stops]
 
@@ -478,7 +475,7 @@ def _assembled(robot: Robot, q: np.ndarray) -> np.ndarray:
         raise SimulationError(f"q0: {str(error).removeprefix('q: ')}") from None
 
 
-def _grid(duration: float, step: Any, output: Any, method: Method, period: float | None) -> Grid:
+def _grid(duration: float, step: Any, output: Any, method: Method, period: float | None) -> TimeGrid:
     """Grid of instants; with fixed steps, a whole number of them fits the period of a sampled controller."""
     most = check.positive("step", step)
     if method == "rk4" and period is not None:
@@ -487,10 +484,10 @@ def _grid(duration: float, step: Any, output: Any, method: Method, period: float
     least = min(most, kept) if method == "rk4" else kept
     if not duration / least <= MOST_STEPS:
         raise SimulationError(f"step: {duration:g} s in steps of {least:g} s are too many")
-    return Grid(duration, kept, most)
+    return TimeGrid(duration, kept, most)
 
 
-def _check_size(grid: Grid, q: np.ndarray, columns: int) -> None:
+def _check_size(grid: TimeGrid, q: np.ndarray, columns: int) -> None:
     """Refuse sizes that do not fit the memory, before it is taken: that of the GPU if q is there."""
     arms = int(np.prod(q.shape[:-1]))
     size = q.dtype.itemsize * (grid.samples + 1) * arms * columns

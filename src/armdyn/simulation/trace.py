@@ -11,6 +11,7 @@ from typing import TypeAlias
 import numpy as np
 
 from armdyn.kernels.cuda.arrays import host
+from armdyn.remarks import Remark
 from armdyn.simulation.run import Event, EventKind, LimitPassed
 
 # ------------------------------------------------------------------------------------------------------------
@@ -21,10 +22,10 @@ ROUNDING = 1e-12  # a ratio this close to a whole number, relatively, counts as 
 
 
 @dataclass(frozen=True)
-class Stretch:
+class StepChunk:
     """Equal steps of `h`: `every` to each of `count` rows, the first of which is `first`.
 
-    Where an interval takes several stretches, `count` is 1, and `step` steps of it are before this one.
+    Where an interval takes several chunks, `count` is 1, and `step` steps of it are before this one.
     """
 
     times: np.ndarray  # of the rows, and of the one before
@@ -49,7 +50,7 @@ class Stretch:
     def halves(self) -> np.ndarray:
         """The start and the middle of every step, and the end of the last.
 
-        The same to the last bit however the steps are cut into stretches.
+        The same to the last bit however the steps are cut into chunks.
         """
         within = (2 * self.step + np.arange(2 * self.every + 1)) * (self.h / 2)
         end = self.times[-1] if self.ends else self.times[0] + within[-1]
@@ -57,7 +58,7 @@ class Stretch:
 
 
 @dataclass(frozen=True)
-class Grid:
+class TimeGrid:
     """Instants 0, output, 2 output, … and the duration, which need not be a multiple of `output`.
 
     Between two instants are equal steps, no longer than `step`.
@@ -93,10 +94,10 @@ class Grid:
         counts, every, _ = zip(*self._parts, strict=True)
         return np.append(0, np.cumsum(np.repeat(every, counts)))
 
-    def stretches(self, most: int) -> Iterator[Stretch]:
+    def chunks(self, most: int) -> Iterator[StepChunk]:
         """All steps in order, at most `most` at a time.
 
-        A row that takes several stretches is written by each of them; the last one gives its final value.
+        A row that takes several chunks is written by each of them; the last one gives its final value.
         """
         row = 1
         for count, every, h in self._parts:
@@ -105,7 +106,7 @@ class Grid:
                 times = self.t[first - 1 : min(first + together, stop)]
                 for step in range(0, every, most):
                     some = min(most, every - step)
-                    yield Stretch(times, first, some, h, step, step + some == every)
+                    yield StepChunk(times, first, some, h, step, step + some == every)
             row = stop
 
     def time(self, steps: float) -> float:
@@ -158,7 +159,7 @@ class Trace:
     events: list[Event] = field(default_factory=list)
     stops: list[Stop] = field(default_factory=list)
     passed: list[LimitPassed] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    remarks: list[Remark] = field(default_factory=list)
 
 
 def changes(t: np.ndarray, names: Sequence[str], sliding: np.ndarray, batch: Batch) -> list[Event]:

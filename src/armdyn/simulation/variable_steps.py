@@ -26,10 +26,10 @@ from armdyn.robot import Robot
 from armdyn.simulation.actuation import Actuation
 from armdyn.simulation.integrand import SINGULAR, Drive, Integrand, lost, split
 from armdyn.simulation.laws import Scalars
-from armdyn.simulation.limits import PositionLimits, Watched
+from armdyn.simulation.limits import Watch, Watched
 from armdyn.simulation.run import Event, LimitPassed
 from armdyn.simulation.steps import Stepping, total
-from armdyn.simulation.trace import SPEED_LIMIT, Grid, Stop, Trace, changes, place
+from armdyn.simulation.trace import SPEED_LIMIT, Stop, TimeGrid, Trace, changes, place
 
 # ------------------------------------------------------------------------------------------------------------
 # The loop of one variable step: DOP853, of order 8 (Hairer, Nørsett, Wanner, Solving ODEs I, section II.10).
@@ -185,7 +185,7 @@ def _kernel(integrand: Integrand) -> LoopKernel:
     return LoopKernel(one_step(integrand))
 
 
-class Trial:
+class TrialStep:
     """A state (q, q̇, modes, works) at a time, a step from there, and the dense output of the step."""
 
     def __init__(
@@ -321,13 +321,13 @@ SAFETY, SHRINK, GROW, ORDER = 0.9, 0.2, 10.0, 8  # of step sizes
 UNSETTLED = "joints do not settle between sticking and slipping (a controller with rate= may help)"
 
 
-def integrate_adaptive(
+def integrate_variable(
     robot: Robot,
     q0: np.ndarray,
     qd0: np.ndarray,
-    grid: Grid,
+    grid: TimeGrid,
     actuation: Actuation,
-    limits: PositionLimits,
+    watch: Watch,
     effort: Effort,
     update: Update,
 ) -> Trace:
@@ -344,19 +344,19 @@ def integrate_adaptive(
             update((k + part) / arms)
 
         own = actuation.of_arm(k)
-        trial = Trial(integrand, kernel, own, effort)
-        motion = _Motion(trial, own, grid, limits, trace.states[:, k], report)
-        motion.held = None if held is None else held[:, k]
-        motion.remembered = None if kept is None else kept[:, k]
-        motion.most = effort.most(grid.duration, motion.longest)
+        trial = TrialStep(integrand, kernel, own, effort)
+        moving = _MovingArm(trial, own, grid, watch, trace.states[:, k], report)
+        moving.held = None if held is None else held[:, k]
+        moving.remembered = None if kept is None else kept[:, k]
+        moving.most = effort.most(grid.duration, moving.longest)
         try:
-            motion.run(q0[k], qd0[k])
+            moving.run(q0[k], qd0[k])
         except _Stopped as stopped:
-            end = motion.tau, motion.memory
-            trace.stops.append(Stop(k, trial.t, trial.x, str(stopped), trial.t, motion.at_limit, *end))
+            end = moving.tau, moving.memory
+            trace.stops.append(Stop(k, trial.t, trial.x, str(stopped), trial.t, moving.at_limit, *end))
         where = place(k, actuation.batch)
-        trace.events += [event._replace(arm=where) for event in motion.events]
-        trace.passed += [passed._replace(arm=where) for passed in motion.passed]
+        trace.events += [event._replace(arm=where) for event in moving.events]
+        trace.passed += [passed._replace(arm=where) for passed in moving.passed]
     return trace
 
 
@@ -365,13 +365,13 @@ class _Stopped(Exception):
 
 
 @dataclass(eq=False)
-class _Motion:
+class _MovingArm:
     """One arm, while it is integrated."""
 
-    trial: Trial
+    trial: TrialStep
     actuation: Actuation
-    grid: Grid
-    limits: PositionLimits
+    grid: TimeGrid
+    watch: Watch
     rows: np.ndarray
     update: Update
     held: np.ndarray | None = None
@@ -390,7 +390,7 @@ class _Motion:
         self.shown = np.zeros(len(self.integrand.surfaces))  # in which direction surfaces slide
         self.beyond = np.full(len(self.shown), BEYOND)
         self.longest = self.actuation.longest_step(self.grid.output)
-        self.watched = list(self.limits.watch.joints)
+        self.watched = list(self.watch.joints)
 
     def run(self, q: np.ndarray, qd: np.ndarray) -> None:
         """Integrates to the end."""
@@ -425,19 +425,19 @@ class _Motion:
 
     def _pieces(self) -> Iterator[tuple[float, np.ndarray | None]]:
         """Ends of pieces, and the torques held meanwhile; evaluated when the arm has come to the start."""
-        duration, driven, controller = self.grid.duration, self.actuation, self.actuation.controller
-        if controller is None or (period := controller.period) is None:
+        duration, driven, law = self.grid.duration, self.actuation, self.actuation.law
+        if law is None or (period := law.controller.period) is None:
             yield from ((float(end), None) for end in (*driven.breaks, duration))
             return
         count = int(driven.sample_index(np.array([duration]))[0])
         count += count * period < duration * (1 - 1e-12)
         for first in range(0, count, CHUNK):
             instants = np.arange(first, min(first + CHUNK, count) + 1) * period
-            targets, gains = controller.targets(instants[:-1]), driven.torque.rows[0]
+            targets, gains = law.targets(instants[:-1]), law.rows[0]
             for target, end in zip(targets, instants[1:], strict=True):
                 state = self.trial.x[: self.n], self.trial.qd
                 followers = self.trial.x[self.trial.columns.followers]
-                tau = controller.evaluate(gains, target, *state, self.memory, followers)
+                tau = law.controller.evaluate(gains, target, *state, self.memory, followers)
                 if self.memory is not None:
                     tau, self.memory = tau
                 yield (duration if end >= duration * (1 - 1e-12) else float(end)), tau
@@ -551,7 +551,7 @@ class _Motion:
                 found.append((t, bool(watched.position(states[k]) > watched.upper), watched))
         for t, above, watched in sorted(found):
             passed = self._left(watched, above, t)
-            if self.limits.watch.stops:
+            if self.watch.stops:
                 self._keep(t)
                 trial.x[:] = trial.state_after(t - trial.t)
                 trial.t, self.at_limit = t, True

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from armdyn.identification import IdentificationError, IdentificationWarning, Log
-from armdyn.identification import log as log_file
+from armdyn.identification import log_files as log_file
 from recordings import arm, recording
 
 T = np.arange(10) / 100

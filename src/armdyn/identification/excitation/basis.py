@@ -19,7 +19,7 @@ from armdyn.motion.motion import Motion, Profile, Side, States, as_motion
 from armdyn.motion.trajectory import Trajectory
 
 
-class Basis(Protocol):
+class MotionBasis(Protocol):
     """Functions of time for one joint."""
 
     @property

@@ -15,7 +15,7 @@ import numpy as np
 
 from armdyn.expression import shown
 from armdyn.identification.errors import IdentificationError
-from armdyn.identification.template import make_template
+from armdyn.identification.template import Surfaces, make_template
 from armdyn.model.parameters import KINDS, layout
 from armdyn.robot import Robot, base_parameters
 from armdyn.robot.friction import speeds_of
@@ -128,22 +128,13 @@ class BaseColumns:
         return len(self.kept)
 
     @cached_property
-    def dry(self) -> tuple[np.ndarray, np.ndarray]:
-        """Which columns are Coulomb friction (E,), and the surfaces it acts on (E, positions)."""
-        names, mechanism = layout(self.robot.model), self.robot.mechanism
-        rows = {("joint", x.joint): x.row for x in mechanism.joint_friction}
-        rows |= {(x.part, x.joint): x.row for x in mechanism.coupled_friction}
-        dry = [(k, names[i]) for k, i in enumerate(self.kept) if names[i].kind.entry == "coulomb"]
-        surfaces = np.zeros((len(dry), mechanism.positions))
-        for e, (_, parameter) in enumerate(dry):
-            for j, factor in rows[parameter.kind.part, parameter.joint]:
-                surfaces[e, j] = factor
-        return np.array([k for k, _ in dry], int), surfaces
-
-    def _dry_at(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The columns of `dry` with surfaces over coordinates: (E, n), with loops (N, E, n) at q (N, n)."""
-        which, surfaces = self.dry
-        return which, surfaces if not self.robot.mechanism.loops else surfaces @ self.robot.assembly.rates(q)
+    def dry(self) -> tuple[np.ndarray, Surfaces]:
+        """Which columns are Coulomb friction (E,), and the surfaces it acts on."""
+        surfaces, names = Surfaces.of_robot(self.robot), layout(self.robot.model)
+        found = surfaces.columns([names[i] for i in self.kept])
+        dry = [(k, e) for k, e, term in found if term == "coulomb"]
+        which, places = np.array(dry, int).reshape(-1, 2).T
+        return which, Surfaces(self.robot, tuple(surfaces.of[e] for e in places), surfaces.rows[places])
 
     def matrix(
         self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, smooth: Softening | None = None
@@ -151,9 +142,10 @@ class BaseColumns:
         """The columns (N, n, b) at states (N, n); with `smooth`, dry friction without its jump at rest."""
         found = np.array(self.robot.regressor(q, qd, qdd)[..., self.kept])
         if smooth is not None:
-            which, surfaces = self._dry_at(q)
-            level, _ = smooth.sign(qd, surfaces)
-            found[..., which] = np.swapaxes(surfaces, -1, -2) * level[..., None, :]
+            which, surfaces = self.dry
+            rows = surfaces.at(q)
+            level, _ = smooth.sign(qd, rows)
+            found[..., which] = np.swapaxes(rows, -1, -2) * level[..., None, :]
         return found
 
     def changes(
@@ -168,9 +160,10 @@ class BaseColumns:
         full = np.zeros((v.shape[1], 1, len(self.robot.parameters)))
         full[:, 0, self.kept] = v.T
         found = self.robot.inverse_dynamics_derivatives(q, qd, qdd, parameters=full)
-        which, surfaces = self._dry_at(q)
-        _, slope = smooth.sign(qd, surfaces)
-        found[1][:] += smooth.spread(slope * v[which].T[:, None], surfaces)
+        which, surfaces = self.dry
+        rows = surfaces.at(q)
+        _, slope = smooth.sign(qd, rows)
+        found[1][:] += smooth.spread(slope * v[which].T[:, None], rows)
         return found
 
 

@@ -14,10 +14,10 @@ import numpy as np
 from scipy.optimize import minimize
 
 from armdyn.identification.errors import IdentificationError, check, on_one_thread
-from armdyn.identification.excitation.basis import Basis, Fourier, Quintic
+from armdyn.identification.excitation.basis import Fourier, MotionBasis, Quintic
 from armdyn.identification.excitation.bounds import Bounds, Workspace, bounds_for, fence_for, followed
 from armdyn.identification.excitation.columns import CRITERIA, Criterion, columns_for
-from armdyn.identification.excitation.task import KINDS, Smooth, Task, coefficients_scale
+from armdyn.identification.excitation.search import KINDS, Search, Smooth, coefficients_scale
 from armdyn.kernels import get_threads
 from armdyn.motion.motion import STEP
 from armdyn.motion.trajectory import Trajectory
@@ -66,7 +66,7 @@ class Excitation(Trajectory):
         self,
         robot: Robot,
         limits: JointLimits,
-        basis: Basis,
+        basis: MotionBasis,
         coefficients: np.ndarray,
         quality: Quality,
         step: float = STEP,
@@ -171,7 +171,7 @@ Kind: TypeAlias = Literal["fourier", "quintic"]
 STATES = 400  # random ones, at which base parameters are found
 
 
-def basis_for(kind: str, duration: Any, harmonics: Any, points: Any) -> Basis:
+def basis_for(kind: str, duration: Any, harmonics: Any, points: Any) -> MotionBasis:
     """The functions of a kind of motion."""
     check.one_of("kind", kind, "fourier", "quintic")
     length = check.positive_time("duration", duration)
@@ -180,9 +180,9 @@ def basis_for(kind: str, duration: Any, harmonics: Any, points: Any) -> Basis:
     return Quintic(length, check.whole_number("points", points, 2))
 
 
-def task_for(
+def search_for(
     robot: Robot,
-    basis: Basis,
+    basis: MotionBasis,
     bounds: Bounds,
     *,
     criterion: Criterion = "condition",
@@ -191,7 +191,7 @@ def task_for(
     weights: Any = None,
     workspace: Workspace | None = None,
     rng: np.random.Generator,
-) -> Task:
+) -> Search:
     """A search that has a posture to begin at; arguments as those of `excite`."""
     check.one_of("criterion", criterion, *CRITERIA)
     rows = np.array(check.per_joint("weights", 1.0 if weights is None else weights, robot.n))
@@ -209,9 +209,9 @@ def task_for(
         states = states[0][closed], states[1][closed], states[2][closed]
     columns = columns_for(robot, parameters, drives, states)
     fence = fence_for(robot, workspace, states[0])
-    task = Task(robot, columns, rows, criterion, basis, bounds, fence, followed(robot, bounds.part))
-    held_posture(task, rng)
-    return task
+    search = Search(robot, columns, rows, criterion, basis, bounds, fence, followed(robot, bounds.part))
+    held_posture(search, rng)
+    return search
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -240,8 +240,8 @@ Report = Callable[[], None]
 T = TypeVar("T")
 
 
-def search(
-    task: Task,
+def best_of_start(
+    search: Search,
     seed: np.random.SeedSequence,
     number: int,
     iterations: int,
@@ -249,14 +249,14 @@ def search(
 ) -> Found:
     """The best motion that one start leads to. It keeps the limits at the fine samples."""
     rng = np.random.default_rng(seed)
-    begun = min((random_motion(task, rng) for _ in range(CANDIDATES)), key=lambda x: x[1])
-    best = _kept(task, begun[0], task.fine(), SHRINK)
+    begun = min((random_motion(search, rng) for _ in range(CANDIDATES)), key=lambda x: x[1])
+    best = _kept(search, begun[0], search.fine(), SHRINK)
     for power, sharpness in STAGES if iterations else ():
-        smooth = Smooth(task, power, sharpness)
+        smooth = Smooth(search, power, sharpness)
         improved = _improved(smooth, best, iterations // len(STAGES), report)
-        fixed = repaired(task, improved, best)
-        best = min((best, fixed), key=lambda x: task.value(x, task.samples))
-    return Found(best, task.value(best, 4 * task.samples), begun[1], number)
+        fixed = repaired(search, improved, best)
+        best = min((best, fixed), key=lambda x: search.value(x, search.samples))
+    return Found(best, search.value(best, 4 * search.samples), begun[1], number)
 
 
 def _improved(smooth: Smooth, x: np.ndarray, iterations: int, report: Report | None) -> np.ndarray:
@@ -265,7 +265,7 @@ def _improved(smooth: Smooth, x: np.ndarray, iterations: int, report: Report | N
     objective: Callable[[np.ndarray], tuple[float, np.ndarray]] = smooth.objective
     room: Callable[[np.ndarray], np.ndarray] = smooth.room
     changes: Callable[[np.ndarray], np.ndarray] = smooth.room_changes
-    if smooth.task.robot.model.loops:
+    if smooth.search.robot.model.loops:
         first, rooms = objective(z), room(z)
         objective = _where_closed(objective, (first[0] + FAR * (1 + abs(first[0])), np.zeros_like(first[1])))
         room = _where_closed(room, np.full_like(rooms, -1.0))
@@ -298,86 +298,88 @@ def _where_closed(f: Callable[[np.ndarray], T], otherwise: T) -> Callable[[np.nd
 # ---- feasible motions --------------------------------------------------------------------------------------
 
 
-def random_motion(task: Task, rng: np.random.Generator) -> tuple[np.ndarray, float]:
+def random_motion(search: Search, rng: np.random.Generator) -> tuple[np.ndarray, float]:
     """Random coefficients, as large as the limits allow at coarse samples, and the criterion there."""
-    t = task.grid(task.samples)
-    x = coefficients_scale(task) * rng.normal(size=(task.basis.size, task.robot.n))
-    x[0] = held_posture(task, rng)
-    parts = task.used(x, t)
+    t = search.grid(search.samples)
+    x = coefficients_scale(search) * rng.normal(size=(search.basis.size, search.robot.n))
+    x[0] = held_posture(search, rng)
+    parts = search.used(x, t)
     size = np.max([parts[kind] for kind in ("velocity", "acceleration", "jerk")], axis=0)
-    away = _reach_used(task, x, t)
+    away = _reach_used(search, x, t)
     used = np.maximum(size, away)
     x[1:] /= np.where(used > 0, used, 1.0)
-    found = _kept(task, x, t, 0.9)
-    return found, task.value(found, task.samples)
+    found = _kept(search, x, t, 0.9)
+    return found, search.value(found, search.samples)
 
 
-def _kept(task: Task, x: np.ndarray, t: np.ndarray, step: float) -> np.ndarray:
+def _kept(search: Search, x: np.ndarray, t: np.ndarray, step: float) -> np.ndarray:
     """The motion made as small as the limits need; an error where no size is small enough."""
-    found = shrunk(task, x, t, step, 1000)
+    found = shrunk(search, x, t, step, 1000)
     if found is None:
         place = np.round(x[0], 3).tolist()
-        raise IdentificationError(f"{task.robot.name}: no motion around the posture {place} keeps the limits")
+        raise IdentificationError(
+            f"{search.robot.name}: no motion around the posture {place} keeps the limits"
+        )
     return found
 
 
-def _reach_used(task: Task, x: np.ndarray, t: np.ndarray) -> np.ndarray:
+def _reach_used(search: Search, x: np.ndarray, t: np.ndarray) -> np.ndarray:
     """(n,) How many times too large the displacements from the posture x[0] are for the ranges."""
-    moved = task.basis.rows(t)[0][:, 1:] @ x[1:]
-    allowed = task.bounds.allowed
-    tiny = 1e-12 * np.maximum(task.bounds.reach, 1e-300)
+    moved = search.basis.rows(t)[0][:, 1:] @ x[1:]
+    allowed = search.bounds.allowed
+    tiny = 1e-12 * np.maximum(search.bounds.reach, 1e-300)
     above = moved.max(0) / np.maximum(allowed.upper - x[0], tiny)
     below = -moved.min(0) / np.maximum(x[0] - allowed.lower, tiny)
     return np.asarray(np.maximum(above, below))
 
 
-def shrunk(task: Task, x: np.ndarray, t: np.ndarray, step: float, most: int) -> np.ndarray | None:
+def shrunk(search: Search, x: np.ndarray, t: np.ndarray, step: float, most: int) -> np.ndarray | None:
     """The motion, made smaller around its posture x[0] until it keeps all limits at instants t.
 
     At most so many times by the factor `step`, which falls; None where that is not enough.
     """
     found = x.copy()
     for k in range(most):
-        if task.most_used(found, t) <= 1.0:
+        if search.most_used(found, t) <= 1.0:
             return found
         found[1:] *= step
         step = step if k % 10 else step**1.5
     return None
 
 
-def repaired(task: Task, x: np.ndarray, feasible: np.ndarray) -> np.ndarray:
+def repaired(search: Search, x: np.ndarray, feasible: np.ndarray) -> np.ndarray:
     """The motion, a little smaller or mixed with one that keeps all limits, so that it keeps them, too."""
-    t = task.fine()
-    found = shrunk(task, x, task.grid(task.samples), SHRINK, 25)  # coarse samples are cheap
-    found = None if found is None else shrunk(task, found, t, SHRINK, 25)
+    t = search.fine()
+    found = shrunk(search, x, search.grid(search.samples), SHRINK, 25)  # coarse samples are cheap
+    found = None if found is None else shrunk(search, found, t, SHRINK, 25)
     part = 0.5
     while found is None and part > 1e-2:
         mixed = feasible + part * (x - feasible)
-        found = mixed if task.most_used(mixed, t) <= 1.0 else None
+        found = mixed if search.most_used(mixed, t) <= 1.0 else None
         part /= 2
     return feasible if found is None else found
 
 
-def held_posture(task: Task, rng: np.random.Generator) -> np.ndarray:
+def held_posture(search: Search, rng: np.random.Generator) -> np.ndarray:
     """A random posture (n,) that the motors can hold, in the workspace and not at the ends of ranges."""
-    n = task.robot.n
-    q = task.bounds.middle + task.bounds.reach * rng.uniform(-0.7, 0.7, (POSTURES, n))
-    if task.robot.model.loops:
-        q = q[can_be(task.robot.assembly, q)]
+    n = search.robot.n
+    q = search.bounds.middle + search.bounds.reach * rng.uniform(-0.7, 0.7, (POSTURES, n))
+    if search.robot.model.loops:
+        q = q[can_be(search.robot.assembly, q)]
         if not len(q):
             raise IdentificationError(
                 f"position: none of {POSTURES} random postures in the ranges closes the loops of "
-                f"{task.robot.name}"
+                f"{search.robot.name}"
             )
-    need = rest_torque(task, q) / task.bounds.allowed.torque
+    need = rest_torque(search, q) / search.bounds.allowed.torque
     inside = np.ones(len(q), bool)
-    if task.fence is not None:
-        inside = np.asarray((task.fence.excess(q) < 0).all(1))
+    if search.fence is not None:
+        inside = np.asarray((search.fence.excess(q) < 0).all(1))
         if not inside.any():
-            raise IdentificationError(_outside(task, q))
-    if task.followed is not None:
+            raise IdentificationError(_outside(search, q))
+    if search.followed is not None:
         still = [q, *([np.zeros_like(q)] * 3)]
-        inside &= np.asarray((np.maximum(*task.followed.sides(still)) < 1).all(1))
+        inside &= np.asarray((np.maximum(*search.followed.sides(still)) < 1).all(1))
         if not inside.any():
             raise IdentificationError(
                 f"position: of {POSTURES} random postures none keeps the ranges of joints that follow others"
@@ -385,24 +387,24 @@ def held_posture(task: Task, rng: np.random.Generator) -> np.ndarray:
     easily, held = (inside & np.asarray((need < most).all(1)) for most in (0.9, 1.0))
     held = easily if easily.any() else held
     if not held.any():
-        raise IdentificationError(_too_heavy(task, q[inside]))
+        raise IdentificationError(_too_heavy(search, q[inside]))
     return np.asarray(q[int(np.flatnonzero(held)[0])])
 
 
-def rest_torque(task: Task, q: np.ndarray) -> np.ndarray:
+def rest_torque(search: Search, q: np.ndarray) -> np.ndarray:
     """Torques (N, n) that gravity, offsets and dry friction need at most to begin a motion at q (N, n)."""
     zero = np.zeros_like(q)
-    friction = friction_parts(task.robot, q)
+    friction = friction_parts(search.robot, q)
     dry = gathered(np.abs(friction.rows), np.maximum(np.abs(friction.forward), np.abs(friction.backward)))
     for way in (SLOW, -SLOW):
-        slow = task.robot.friction(np.full(task.robot.n, way), q=q)
+        slow = search.robot.friction(np.full(search.robot.n, way), q=q)
         dry = np.maximum(dry, np.abs(slow - friction.offset))
-    return np.asarray(np.abs(task.robot.inverse_dynamics(q, zero, zero)) + dry)
+    return np.asarray(np.abs(search.robot.inverse_dynamics(q, zero, zero)) + dry)
 
 
-def _too_heavy(task: Task, q: np.ndarray) -> str:
-    robot, need = task.robot, rest_torque(task, q)
-    allowed = task.bounds.allowed.torque
+def _too_heavy(search: Search, q: np.ndarray) -> str:
+    robot, need = search.robot, rest_torque(search, q)
+    allowed = search.bounds.allowed.torque
     joint = int((need / allowed).min(0).argmax())
     least, unit = need[:, joint].min(), torque_unit(robot, joint)
     found = f"{len(q)} random postures"
@@ -414,11 +416,11 @@ def _too_heavy(task: Task, q: np.ndarray) -> str:
     )
 
 
-def _outside(task: Task, q: np.ndarray) -> str:
-    assert task.fence is not None
-    excess = task.fence.excess(q).reshape(len(q), len(task.fence.spots), -1).max(2)
+def _outside(search: Search, q: np.ndarray) -> str:
+    assert search.fence is not None
+    excess = search.fence.excess(q).reshape(len(q), len(search.fence.spots), -1).max(2)
     worst = int(excess.min(0).argmax())
-    name, least = task.fence.spots[worst].name, excess[:, worst].min()
+    name, least = search.fence.spots[worst].name, excess[:, worst].min()
     if least <= 0:
         return f"workspace: of {len(q)} random postures none has all points of the arm inside"
     return f"workspace: {name} is outside by {least:.3g} m or more in all of {len(q)} random postures"
@@ -484,7 +486,7 @@ def excite(
             f"{robot.name}: links behind elastic joints cannot be moved at will; plan for "
             "robot.with_rigid_joints(), whose motions elastic_feedforward takes where they are polynomials"
         )
-    task = task_for(
+    search = search_for(
         robot,
         basis_for(kind, duration, harmonics, points),
         bounds_for(robot, use, position, **limits),
@@ -496,9 +498,9 @@ def excite(
         rng=np.random.default_rng(first),
     )
     with _pool(executor, workers) as pool:
-        found = _run(pool, executor is None, task, seeds, steps, progress)
+        found = _run(pool, executor is None, search, seeds, steps, progress)
     best = min(found, key=lambda x: (x.value, x.number))
-    return Excitation(robot, task.bounds.limits, task.basis, best.x, _quality(task, best, found), step)
+    return Excitation(robot, search.bounds.limits, search.basis, best.x, _quality(search, best, found), step)
 
 
 # ---- many starts -------------------------------------------------------------------------------------------
@@ -514,14 +516,14 @@ def _pool(executor: Executor | None, workers: int | None) -> Iterator[Executor]:
         yield pool
 
 
-class _Stopped(Exception):
+class _Interrupted(Exception):
     """Somebody has pressed Ctrl-C: threads end at their next step."""
 
 
 def _run(
     pool: Executor,
     here: bool,
-    task: Task,
+    search: Search,
     seeds: list[np.random.SeedSequence],
     iterations: int,
     progress: bool | None,
@@ -532,7 +534,7 @@ def _run(
 
         def advance(part: float) -> None:
             if stop.is_set():
-                raise _Stopped
+                raise _Interrupted
             with lock:
                 done[0] += part
                 update(min(done[0] / len(seeds), 1.0))
@@ -541,7 +543,9 @@ def _run(
             advance(1 / max(iterations, 1))
 
         report = one_step if here else None
-        jobs = [pool.submit(search, task, seed, k, iterations, report) for k, seed in enumerate(seeds)]
+        jobs = [
+            pool.submit(best_of_start, search, seed, k, iterations, report) for k, seed in enumerate(seeds)
+        ]
         try:
             for job in as_completed(jobs):
                 job.result()
@@ -558,31 +562,31 @@ def _run(
 # ---- the result --------------------------------------------------------------------------------------------
 
 
-def _quality(task: Task, best: Found, found: list[Found]) -> Quality:
-    R = task.triangle(best.x, STEP)
+def _quality(search: Search, best: Found, found: list[Found]) -> Quality:
+    R = search.triangle(best.x, STEP)
     _, values, v = np.linalg.svd(R)
     size = np.sqrt((R**2).sum(0))
     return Quality(
-        criterion=task.criterion,
+        criterion=search.criterion,
         condition=float(values[0] / values[-1]) if values[-1] > 0 else np.inf,
         scaled_condition=float(np.linalg.cond(R / size)) if size.all() else np.inf,
         singular_values=values,
         weakest=v[-1],
-        parameters=task.columns.names,
-        usage=_usage(task, best.x),
+        parameters=search.columns.names,
+        usage=_usage(search, best.x),
         starts=tuple((x.first, x.value) for x in found),
-        checked=float(task.fine()[1]),
+        checked=float(search.fine()[1]),
     )
 
 
-def _usage(task: Task, x: np.ndarray) -> dict[str, np.ndarray]:
+def _usage(search: Search, x: np.ndarray) -> dict[str, np.ndarray]:
     """The parts of the limits themselves, not of what was allowed of them."""
-    limits, part = task.bounds.limits, task.bounds.part
-    found = task.used(x, task.fine())
+    limits, part = search.bounds.limits, search.bounds.part
+    found = search.used(x, search.fine())
     found |= {kind: part * found[kind] for kind in KINDS[1:] if kind in found}
     half = (limits.upper - limits.lower) / 2
     ranged = np.isfinite(half) & (half > 0)
     found["position"] = np.divide(
-        found["position"] * task.bounds.reach, half, where=ranged, out=np.zeros(len(half))
+        found["position"] * search.bounds.reach, half, where=ranged, out=np.zeros(len(half))
     )
     return {kind: found[kind] for kind in (*KINDS, "workspace") if kind in found}

@@ -15,8 +15,8 @@ from matplotlib.lines import Line2D
 from armdyn.drawing.curves import few, framed, joint_title, zero_line
 from armdyn.drawing.sheet import Given, sheet, sheet_of
 from armdyn.drawing.style import COLOURS, GREY, WIDTH, styled
-from armdyn.identification.columns import of_term, smooth_sign
-from armdyn.identification.fit import Fit, Row, own_terms, percent, rivals
+from armdyn.identification.fit import EstimateRow, Fit, own_terms, percent, rivals
+from armdyn.identification.regression import of_term, smooth_sign
 from armdyn.identification.validation import Comparison
 from armdyn.report.fit.subject import FitSubject, check_fit, compared, one_after_the_other
 from armdyn.report.page import (
@@ -79,7 +79,7 @@ def _curve(fit: Fit, joint: int, terms: Sequence[int], greatest: float) -> tuple
     problem = fit.model.problem
     grid = np.linspace(-greatest, greatest, _POINTS)
     direction = smooth_sign(grid, float(problem.width[joint]))
-    surface, curve = problem.columns.surfaces.of[joint], np.zeros(_POINTS)
+    surface, curve = problem.surfaces.of[joint], np.zeros(_POINTS)
     for p in terms:
         curve = curve + fit.x[p] * of_term(surface, problem.template.layout[p].kind.entry, grid, direction)
     return grid, curve
@@ -117,7 +117,7 @@ def plot_estimates(fit: Fit, *, ax: Given = None) -> Figure:
     return paper.figure
 
 
-def _draw(panel: Axes, rows: Sequence[Row], per: int) -> None:
+def _draw(panel: Axes, rows: Sequence[EstimateRow], per: int) -> None:
     for y, row in enumerate(rows):
         size = max(abs(row.estimate), abs(row.nominal)) or 1.0
         x = row.estimate / size

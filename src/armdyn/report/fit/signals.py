@@ -21,7 +21,7 @@ from armdyn.identification.fit import Fit
 from armdyn.identification.log import Log, Record
 from armdyn.identification.looking_over import positions_map, runs, torques_map
 from armdyn.identification.selection import NEAR
-from armdyn.identification.signals import Stretch, effective_cutoff, on_grid, states, stretches
+from armdyn.identification.signals import Segment, effective_cutoff, on_grid, segments_of, states
 from armdyn.report.fit.subject import FitSubject, check_fit
 from armdyn.report.page import Part, Picture, number, paragraph
 from armdyn.robot import Robot
@@ -34,7 +34,7 @@ _PER_E = 40  # points of a spectrum for frequencies that differ by a factor of e
 
 @dataclass(frozen=True)
 class Signal:
-    """A signal of one joint before and after the filters, over all of a stretch."""
+    """A signal of one joint before and after the filters, over all of a segment."""
 
     name: str
     unit: str
@@ -58,37 +58,37 @@ class SignalsFinding:
 def signals(fit: Fit, log: Log, joint: int | None = None) -> SignalsFinding:
     """Of the longest stretch of a log; of the joint that accelerates most, where none is named."""
     record = log.at_joints(fit.described)
-    found = stretches(record)
+    found = segments_of(record)
     if not found:
         raise ReportError(f"log '{log.name}': no stretch has four samples or more")
-    stretch = max(found, key=lambda x: x.part.stop - x.part.start)
+    segment = max(found, key=lambda x: x.part.stop - x.part.start)
     cutoff = effective_cutoff(record, fit.model.problem.cutoff)
-    raw, smooth = (on_grid(record, stretch, c) for c in (None, cutoff))
+    raw, smooth = (on_grid(record, segment, c) for c in (None, cutoff))
     if joint is None:
         joint = int(smooth.qdd.std(0).argmax())
     elif not 0 <= joint < record.n:
         raise ReportError(f"joint: found {joint}; allowed: 0 to {record.n - 1}")
-    j, t, units = joint, stretch.grid, joint_units(fit.described, joint)
+    j, t, units = joint, segment.grid, joint_units(fit.described, joint)
     names = ("position", "velocity", "acceleration")
     pairs = (raw.q, smooth.q), (raw.qd, smooth.qd), (raw.qdd, smooth.qdd)
     shown = [
         Signal(name, unit, t, a[:, j], t, b[:, j])
         for name, unit, (a, b) in zip(names, units, pairs, strict=False)
     ]
-    at, tau = _torque(fit, record, stretch)
-    shown.append(Signal(units.effort, units.torque, t, stretch.gridded(record.tau)[:, j], at, tau[:, j]))
+    at, tau = _torque(fit, record, segment)
+    shown.append(Signal(units.effort, units.torque, t, segment.gridded(record.tau)[:, j], at, tau[:, j]))
     return SignalsFinding(j, tuple(shown), _window(t, smooth.qdd[:, j], cutoff), cutoff, log.name)
 
 
-def _torque(fit: Fit, record: Record, stretch: Stretch) -> tuple[np.ndarray, np.ndarray]:
+def _torque(fit: Fit, record: Record, segment: Segment) -> tuple[np.ndarray, np.ndarray]:
     """Times and torques as they enter the fit."""
     inside = np.zeros(len(record.t), bool)
-    inside[stretch.part] = True
+    inside[segment.part] = True
     parts = list(states(replace(record, own=inside), fit.model.problem.cutoff))
     if not parts:
-        return stretch.grid, stretch.gridded(record.tau)
-    thin = max(1, round(stretch.rate / parts[0].rate))
-    return stretch.grid[thin // 2 :: thin], parts[0].tau
+        return segment.grid, segment.gridded(record.tau)
+    thin = max(1, round(segment.rate / parts[0].rate))
+    return segment.grid[thin // 2 :: thin], parts[0].tau
 
 
 def _window(t: np.ndarray, acceleration: np.ndarray, cutoff: float | None) -> tuple[float, float]:
@@ -270,7 +270,7 @@ def _recorded(log: Log, robot: Robot, record: Record) -> tuple[np.ndarray, np.nd
 
 
 def _some_of(mask: np.ndarray) -> np.ndarray:
-    """Rows to mark: all ends of stretches, and some between."""
+    """Rows to mark: all ends of segments, and some between."""
     rows = [a + few(b - a, _MARKS) for a, b in runs(mask)]
     return np.concatenate(rows) if rows else np.zeros(0, int)
 

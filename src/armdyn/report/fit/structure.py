@@ -110,7 +110,7 @@ def _added(fit: Fit, joint: int | None) -> np.ndarray:
     if fit.robot.model.loops:
         q = q[can_be(fit.robot.assembly, q)]
     qd, qdd = (moves * x * rng.uniform(-1, 1, q.shape) for x in (speed, acceleration))
-    Y = fit.model.problem.columns(Kinematics(q, qd, qdd)) / fit.scale[:, None]
+    Y = fit.model.problem(Kinematics(q, qd, qdd)) / fit.scale[:, None]
     A = Y.reshape(-1, Y.shape[2]) @ fit.base.right_inverse
     return np.asarray(A.T @ A)
 

@@ -11,7 +11,7 @@ import numpy as np
 from armdyn.drawing.errors import ReportError
 from armdyn.identification.fit import Fit
 from armdyn.identification.log import Log
-from armdyn.identification.samples import Samples
+from armdyn.identification.log_set import LogSet
 from armdyn.identification.validation import Comparison, comparisons
 
 
@@ -46,12 +46,12 @@ class FitSubject:
     def of(fit: Any, logs: Any = None, samples: Any = None, validate: Any = None) -> FitSubject:
         """`logs` and `samples` as in `identify`; `validate` other logs, or "rest"."""
         fit = check_fit(fit)
-        none = Samples(fit.described, (), ())
-        train = none if logs is None else Samples.of(fit.described, logs, samples)
+        none = LogSet(fit.described, (), ())
+        train = none if logs is None else LogSet.of(fit.described, logs, samples)
         if isinstance(validate, str) and validate == "rest":
             other = train.rest()
         else:
-            other = none if validate is None else Samples.of(fit.described, validate)
+            other = none if validate is None else LogSet.of(fit.described, validate)
         own, own_cut = _some(fit, train)
         theirs, their_cut = _some(fit, other)
         log = next((log for log in (*train.logs, *other.logs) if isinstance(log, Log)), None)
@@ -63,7 +63,7 @@ class FitSubject:
         return self.validation or self.training
 
 
-def _some(fit: Fit, samples: Samples) -> tuple[tuple[Comparison, ...], bool]:
+def _some(fit: Fit, samples: LogSet) -> tuple[tuple[Comparison, ...], bool]:
     found: list[Comparison] = []
     count = 0
     for comparison in comparisons(fit.model.problem, fit.x, samples):

@@ -1,18 +1,22 @@
-"""Which columns of a file are which channels: as given, or recognised by their names."""
+"""Logs in files: which columns are which channels, in which units; `LogFile`, read some rows at a time."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from armdyn.expression import shown
 from armdyn.identification.errors import IdentificationError, check
+from armdyn.identification.log import CONSTANTS, POSITIONS, TORQUES, Log
 from armdyn.names import one_line
-from armdyn.tables import WIDEST, Column
+from armdyn.remarks import Remark
+from armdyn.tables import WIDEST, Column, CsvTable, Table, open_table
 
 # ------------------------------------------------------------------------------------------------------------
 # Units of recorded channels: what a unit is worth in SI, and which channels it may stand for.
@@ -135,9 +139,7 @@ CHANNEL_OF = {tuple(text.split()): channel for channel, row in _STEMS.items() fo
 _LEFT_OUT = {"joint", "joints", "j", "axis", "link", "actual", "measured", "meas", "msr"}
 _SUFFIXES = {"s", "ms", "us", "ns", "deg", "rad", "mm", "mA", "Nm", "mNm"}
 _BRACKETS = re.compile(r"\s*(?:\[([^\[\]]*[^\[\]\d][^\[\]]*)\]|\(([^()]*[^()\d][^()]*)\))\s*$")  # not q[0]
-_PREFERRED = (
-    *(("q", "motor_position"), ("tau", "motor_torque"), ("tau", "current"), ("motor_torque", "current")),
-)
+_BETTER = (("q", "motor_position"), ("tau", "motor_torque"), ("tau", "current"), ("motor_torque", "current"))
 _NAME = 200  # characters: a longer name says nothing
 _LONGEST = 400  # characters of a list of columns in a message
 
@@ -229,7 +231,7 @@ def _recognised(file: Sequence[Column]) -> Choices:
         channel: _in_order(channel, by_stem[channel], file) for channel in CHANNELS if channel in by_stem
     }
     notes, unused = [], []
-    for better, other in _PREFERRED:
+    for better, other in _BETTER:
         if better in found and other in found:
             notes.append(f"the file has {better} and {other}: {better} is used")
             unused.append(other)
@@ -315,3 +317,235 @@ def _in_order(
             )
         columns = sorted(columns, key=lambda item: item[0] or 0)
     return _choice(channel, tuple(column for _, column in columns))
+
+
+# ------------------------------------------------------------------------------------------------------------
+# `LogFile`: a log in a file, of which only what is asked for is in memory.
+
+
+_PIECE = 65_536  # rows read at a time
+_MOST = 1 << 29  # numbers of a file that are read whole: 4 GB
+_READING = ("delimiter", "decimal")
+
+
+class LogBlock(NamedTuple):
+    """A part of a file: `log` has rows before and after the part's own, which are `log[core]`."""
+
+    log: Log
+    core: slice
+    first: int  # the row of the file that is log's row `core.start`
+
+
+@dataclass(frozen=True)
+class LogFile:
+    """A log in a file, of which only what is asked for is in memory. Made by `Log.open`; picklable."""
+
+    path: Path
+    choices: dict[str, ChannelColumns] = field(repr=False)
+    units: dict[str, Any] = field(repr=False)
+    constants: dict[str, Any] = field(repr=False)
+    reading: dict[str, Any] = field(repr=False)  # delimiter, decimal
+    notes: tuple[str, ...] = field(default=(), repr=False)
+
+    @classmethod
+    def of(cls, path: str | Path, columns: Any, units: Any, **options: Any) -> LogFile:
+        reading: dict[str, Any] = {key: options.pop(key) for key in _READING if key in options}
+        for key in options:
+            check.one_of("option", key, *CONSTANTS, *_READING)
+        if "decimal" in reading:
+            check.one_of("decimal", reading["decimal"], ".", ",")
+        if reading.get("delimiter") is not None:
+            check.one_of("delimiter", reading["delimiter"], ",", ";", "\t", " ")
+        table = open_table(path, IdentificationError, constants=CONSTANTS, **reading)
+        try:
+            chosen = choose(table.columns, columns)
+            _check_complete(table, chosen.channels)
+            stated = {channel: c.unit for channel, c in chosen.channels.items() if c.unit is not None}
+            given = stated | checked_units(units)
+            for channel in given.keys() - chosen.channels.keys() - set(chosen.unused):
+                raise IdentificationError(f"units: {channel}: the file has no such channel")
+            for channel, choice in chosen.channels.items():
+                factors(channel, given.get(channel, 1.0), choice.width)
+        except IdentificationError as problem:
+            raise IdentificationError(f"{path}: {problem}") from None
+        constants = {"name": Path(path).stem} | dict(table.constants) | options
+        return cls(Path(path), chosen.channels, given, constants, reading, chosen.notes)
+
+    @property
+    def name(self) -> str:
+        return str(self.constants["name"])
+
+    def __len__(self) -> int:
+        return self._rows
+
+    @cached_property
+    def _rows(self) -> int:
+        return self._table().count(self._columns)
+
+    @property
+    def n(self) -> int:
+        return next(self.choices[name].width for name in POSITIONS if name in self.choices)
+
+    def read(self) -> Log:
+        """All of it."""
+        notes = list(self.notes)
+        blocks = "Log.open reads it block by block"
+        width = sum(column.width for column in self._columns)
+        claimed = 0 if isinstance(self._table(), CsvTable) else len(self) * width
+        if claimed > _MOST:
+            raise IdentificationError(
+                f"{self.path}: it says that it holds {claimed:.3g} numbers; "
+                f"at most {_MOST:.3g} are read whole. {blocks}"
+            )
+        try:
+            pieces = list(self._pieces(_PIECE, notes))
+            if sum(len(piece["t"]) for piece in pieces) < 2:
+                raise IdentificationError(f"{self.path}: two rows of numbers or more are expected")
+            return self._log(_joined(pieces), 0, notes)
+        except MemoryError:
+            raise IdentificationError(f"{self.path}: there is not enough memory for it. {blocks}") from None
+
+    def blocks(self, samples: int = 100_000, overlap: int = 1000) -> Iterator[LogBlock]:
+        """Blocks of so many samples, each with `overlap` more on both sides where the file has them."""
+        check.whole_number("samples", samples, 2)
+        check.whole_number("overlap", overlap)
+        return map(_block, self.parts(samples, overlap))
+
+    def block(self, start: int, stop: int, overlap: int = 0) -> LogBlock:
+        """Samples `start` to before `stop`, with `overlap` more on both sides where the file has them."""
+        check.whole_number("overlap", overlap)
+        check.whole_number("stop", stop, check.whole_number("start", start) + 1)
+        return _block(self.part(start, stop, overlap))
+
+    def parts(self, samples: int, overlap: int) -> Iterator[Log]:
+        """The file as logs, one after the other; around its own rows, the `core`, are its neighbours'."""
+        notes = list(self.notes)
+        start = 0  # the row of the file where the core begins
+        held, first = None, 0  # rows in memory, from `first` on
+        for piece in self._pieces(min(samples, _PIECE), notes):
+            held = piece if held is None else _joined([held, piece])
+            while first + len(held["t"]) >= start + samples + overlap + 2:  # two: no last part of one row
+                yield self._part(held, first, (start, start + samples), overlap, notes)
+                start += samples
+                drop = max(0, start - overlap - first)
+                held, first = {name: x[drop:] for name, x in held.items()}, first + drop
+        if held is None or first + len(held["t"]) < 2:
+            raise IdentificationError(f"{self.path}: two rows of numbers or more are expected")
+        end = first + len(held["t"])
+        while start < end:
+            stop = end if end - start < samples + 2 else start + samples
+            yield self._part(held, first, (start, stop), overlap, notes, whole=stop - start == end)
+            start = stop
+
+    def part(self, start: int, stop: int, overlap: int) -> Log:
+        """The rows from `start` to before `stop`, as one of `parts`."""
+        notes, pieces = list(self.notes), []
+        first = max(start - overlap, 0)
+        wanted = stop + overlap - first
+        for piece in self._pieces(min(wanted, _PIECE), notes, first):
+            pieces.append(piece)
+            wanted -= len(piece["t"])
+            if wanted <= 0:
+                break
+        if not pieces or first + sum(len(piece["t"]) for piece in pieces) < stop:
+            raise IdentificationError(f"{self.path}: there are no rows {start} to {stop - 1}")
+        whole = start == 0 and stop == len(self)
+        return self._part(_joined(pieces), first, (start, stop), overlap, notes, whole)
+
+    @cached_property
+    def rate(self) -> float:
+        """Samples per second: by the median of the steps in time at the start of the file."""
+        for piece in self._pieces(_PIECE, []):
+            steps = np.diff(piece["t"])
+            steps = steps[steps > 0]
+            return float(1 / np.median(steps)) if len(steps) else float("nan")
+        return float("nan")
+
+    # ---- inside ----------------------------------------------------------------------------------------
+
+    def _part(
+        self,
+        held: dict[str, np.ndarray],
+        first: int,
+        core: tuple[int, int],
+        overlap: int,
+        notes: list[str],
+        whole: bool = False,
+    ) -> Log:
+        """The log of some of the rows that are held from `first` on."""
+        start, stop = core
+        a, b = max(first, start - overlap), min(first + len(held["t"]), stop + overlap)
+        part = {name: x[a - first : b - first] for name, x in held.items()}
+        return self._log(part, a, notes, None if whole else slice(start - a, stop - a))
+
+    def _log(self, arrays: dict[str, Any], first: int, notes: list[str], core: slice | None = None) -> Log:
+        kinds = {
+            channel: factors(channel, self.units[channel], choice.width)[1]
+            for channel, choice in self.choices.items()
+            if channel in self.units
+        }
+        remarks = tuple(map(Remark, notes))
+        try:
+            return Log(**arrays, **self.constants, first=first, remarks=remarks, kinds=kinds, core=core)
+        except IdentificationError as problem:
+            raise IdentificationError(f"{self.path}: {problem}") from None
+
+    def _table(self) -> Table:
+        return open_table(self.path, IdentificationError, constants=CONSTANTS, **self.reading)
+
+    @property
+    def _columns(self) -> list[Column]:
+        return [column for choice in self.choices.values() for column in choice.columns]
+
+    def _pieces(self, size: int, notes: list[str], start: int = 0) -> Iterator[dict[str, np.ndarray]]:
+        """Channels in SI, some rows at a time. Integer times too long for floats count from the first one."""
+        table = self._table()
+        origin: Any = None
+        if start:
+            origin = _origin(next(table.pieces(self.choices["t"].columns, 1, []))[0].reshape(-1), notes)
+        for arrays in table.pieces(self._columns, size, notes, start):
+            found, k = {}, 0
+            for channel, choice in self.choices.items():
+                several = arrays[k : k + len(choice.columns)]
+                k += len(choice.columns)
+                if channel == "t":
+                    t = several[0].reshape(-1)
+                    origin = _origin(t, notes) if origin is None else origin
+                    values = (t - origin)[:, None]
+                else:
+                    values = np.concatenate([x.reshape(len(x), -1) for x in several], axis=1, dtype=float)
+                scale = factors(channel, self.units.get(channel, 1.0), choice.width)[0]
+                with np.errstate(over="ignore"):  # what is too large is no number, and said to be none
+                    found[channel] = values * scale
+            yield found | {"t": found["t"][:, 0]}
+
+
+def _block(log: Log) -> LogBlock:
+    return LogBlock(log, log.rows, log.first + log.rows.start)
+
+
+def _origin(t: np.ndarray, notes: list[str]) -> Any:
+    if t.dtype.kind not in "iu" or not len(t) or abs(int(t[0])) < 1 << 53:
+        return t.dtype.type(0)
+    notes.append(f"the times are counted from the first one, {int(t[0])}")
+    return t[0]
+
+
+def _joined(pieces: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    if len(pieces) == 1:
+        return pieces[0]
+    # Channel by channel out of the pieces: all of them twice in memory would be too much of a long log.
+    return {name: np.concatenate([piece.pop(name) for piece in pieces]) for name in list(pieces[0])}
+
+
+def _check_complete(table: Table, chosen: dict[str, ChannelColumns]) -> None:
+    """Refuse a file in which the time, positions or torques were not found."""
+    for names, what in ((("t",), "times"), (POSITIONS, "positions"), (TORQUES, "torques")):
+        if not any(name in chosen for name in names):
+            example = f"columns={{'{names[0]}': …}}"
+            raise IdentificationError(
+                f"no column of {what} was found; say which with {example}. "
+                f"The columns are {listed_columns(table.columns)}"
+            )
+    if chosen["t"].width != 1:
+        raise IdentificationError(f"columns: t: found {chosen['t'].width} columns, one is expected")

@@ -1,4 +1,4 @@
-"""`Samples`: all that a fit may use of logs, as records that fit in memory."""
+"""`LogSet`: all that a fit may use of logs, as records that fit in memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 
 from armdyn.expression import shown
 from armdyn.identification.errors import IdentificationError, NothingUsableError
-from armdyn.identification.log import Log, LogFile, Record
+from armdyn.identification.log import Log, Record
+from armdyn.identification.log_files import LogFile
 from armdyn.identification.signals import TAIL
 from armdyn.robot import Robot
 
@@ -21,7 +22,7 @@ _OF_OVERLAP = 2  # a part of a file has at least so many times as many samples a
 
 
 @dataclass(frozen=True)
-class Samples:
+class LogSet:
     """Logs of a robot, in memory or in files, and which of their samples may enter a fit."""
 
     robot: Robot
@@ -30,14 +31,14 @@ class Samples:
     _seen: dict[int, Record] = field(default_factory=dict, repr=False, compare=False)
 
     @staticmethod
-    def of(robot: Robot, logs: Any, samples: Any = None) -> Samples:
+    def of(robot: Robot, logs: Any, samples: Any = None) -> LogSet:
         """One log or a sequence of them, with one mask or a sequence of masks."""
         found = _logs(logs)
         masks = [None] * len(found) if samples is None else _masks(samples, len(found))
         checked = tuple(_mask(log, mask) for log, mask in zip(found, masks, strict=True))
-        return Samples(robot, tuple(found), checked)
+        return LogSet(robot, tuple(found), checked)
 
-    def rest(self) -> Samples:
+    def rest(self) -> LogSet:
         """The samples that the masks leave out."""
         left = [
             (log, ~m) for log, m in zip(self.logs, self.masks, strict=True) if m is not None and not m.all()
@@ -46,7 +47,7 @@ class Samples:
             raise IdentificationError(
                 'validate: "rest" are the samples that samples= leaves out of the fit, and it leaves out none'
             )
-        return Samples(self.robot, tuple(log for log, _ in left), tuple(mask for _, mask in left))
+        return LogSet(self.robot, tuple(log for log, _ in left), tuple(mask for _, mask in left))
 
     # ---- all of them -----------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""The task: what is sought, and how much of the limits a motion uses."""
+"""The search: what is sought, and how much of the limits a motion uses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from armdyn.identification.excitation.basis import Basis
+from armdyn.identification.excitation.basis import MotionBasis
 from armdyn.identification.excitation.bounds import Bounds, Fence, Followed
 from armdyn.identification.excitation.columns import BaseColumns, Criterion, Softening, of_regressor, smoothed
 from armdyn.motion.motion import sample_times
@@ -25,14 +25,14 @@ KINDS = ("position", "velocity", "acceleration", "jerk", "torque")
 
 
 @dataclass(frozen=True)
-class Task:
+class Search:
     """A search, the same for all starts."""
 
     robot: Robot
     columns: BaseColumns
     weights: np.ndarray  # (n,) of the joints' rows
     criterion: Criterion
-    basis: Basis
+    basis: MotionBasis
     bounds: Bounds
     fence: Fence | None
     followed: Followed | None = None  # limits of joints that follow several others
@@ -105,7 +105,7 @@ class Task:
         """The part of what is allowed (N, m), by kind of limit, that states use."""
         q, qd, qdd, jerk = states
         allowed = self.bounds.allowed
-        parts = {"position": position_part(self.bounds, q)}
+        parts = {"position": np.maximum(np.maximum(*position_sides(self.bounds, q)), 0.0)}
         for kind, value in (("velocity", qd), ("acceleration", qdd), ("jerk", jerk)):
             parts[kind] = np.abs(value) / getattr(allowed, kind)
         if np.isfinite(allowed.torque).any():
@@ -132,14 +132,11 @@ class Task:
         return self.grid(max(1000, int(np.ceil(self.basis.duration / FINE))))
 
 
-def position_part(bounds: Bounds, q: np.ndarray) -> np.ndarray:
-    """How much of their allowed ranges positions (N, n) use; 1 at the ends, 0 where there is no limit."""
-    above, below = position_sides(bounds, q)
-    return np.asarray(np.maximum(np.maximum(above, below), 0.0))
-
-
 def position_sides(bounds: Bounds, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The parts toward the upper and the lower end; −inf where there is none, 0 where it cannot move."""
+    """The parts (N, n) of allowed ranges that positions use, toward the upper and the lower end.
+
+    They are −inf where there is none, and 0 where a joint cannot move.
+    """
     limits: JointLimits = bounds.allowed
     moves = bounds.reach > 0
     reach = np.where(moves, bounds.reach, 1.0)
@@ -177,35 +174,35 @@ def _peak(u: np.ndarray, jumps: np.ndarray | None) -> np.ndarray:
 SMALL = 0.04  # of a joint's speeds: below it, dry friction is smoothed
 
 
-def coefficients_scale(task: Task) -> np.ndarray:
+def coefficients_scale(search: Search) -> np.ndarray:
     """(d, n) by which coefficients are measured: the reach of postures, what limits allow of the others."""
-    bounds, basis = task.bounds, task.basis
-    scale = np.empty((basis.size, task.robot.n))
+    bounds, basis = search.bounds, search.basis
+    scale = np.empty((basis.size, search.robot.n))
     scale[0] = bounds.reach
     scale[1:] = basis.scale(bounds.reach, bounds.allowed.velocity)
     return scale
 
 
-def _speeds(task: Task) -> np.ndarray:
+def _speeds(search: Search) -> np.ndarray:
     """(n,) of the joints: what is allowed, or what their ranges leave time for."""
-    ranged = 4 * np.pi * task.bounds.reach / task.basis.duration
-    return np.asarray(np.minimum(task.bounds.allowed.velocity, ranged))
+    ranged = 4 * np.pi * search.bounds.reach / search.basis.duration
+    return np.asarray(np.minimum(search.bounds.allowed.velocity, ranged))
 
 
 class Smooth:
-    """A task at samples. Variables z are the coefficients in units of `coefficients_scale`.
+    """A search at samples. Variables z are the coefficients in units of `coefficients_scale`.
 
     Of each joint's limit only the largest part used counts, as (1/s) log Σ exp(s u) over the samples, which
     is above it: s is `sharpness`.
     """
 
-    def __init__(self, task: Task, power: float, sharpness: float) -> None:
-        self.task, self.power, self.sharpness = task, power, sharpness
-        self.rows = task.basis.rows(task.inner(task.samples))
-        self.scale = coefficients_scale(task)
-        self.soft = Softening(SMALL * _speeds(task))
+    def __init__(self, search: Search, power: float, sharpness: float) -> None:
+        self.search, self.power, self.sharpness = search, power, sharpness
+        self.rows = search.basis.rows(search.inner(search.samples))
+        self.scale = coefficients_scale(search)
+        self.soft = Softening(SMALL * _speeds(search))
         self.origin = np.zeros_like(self.scale)
-        self.origin[0] = task.bounds.middle
+        self.origin[0] = search.bounds.middle
 
     def variables(self, x: np.ndarray) -> np.ndarray:
         z = np.divide(x - self.origin, self.scale, out=np.zeros_like(x), where=self.scale > 0)
@@ -222,14 +219,14 @@ class Smooth:
         J(G) changes by Σ_k c_k v_kᵀ dG v_k, and G = Σ YᵀY by 2 (Y v_k) · d(Y v_k): torques of an arm with
         parameters v_k.
         """
-        task, x = self.task, self.coefficients(z)
+        search, x = self.search, self.coefficients(z)
         q, qd, qdd = (rows @ x for rows in self.rows[:3])
-        W = task.regressor(q, qd, qdd, self.soft)
-        value, c, v = smoothed(task.criterion, W, self.power)
+        W = search.regressor(q, qd, qdd, self.soft)
+        value, c, v = smoothed(search.criterion, W, self.power)
         torques = np.moveaxis((W @ v).reshape(*q.shape, -1), -1, 0)  # (k, N, n), weighted
-        force = (2 / np.sqrt(len(q))) * c[:, None, None] * torques * task.weights
+        force = (2 / np.sqrt(len(q))) * c[:, None, None] * torques * search.weights
         gradient = np.zeros_like(x)
-        for rows, change in zip(self.rows, task.columns.changes(q, qd, qdd, v, self.soft), strict=False):
+        for rows, change in zip(self.rows, search.columns.changes(q, qd, qdd, v, self.soft), strict=False):
             gradient += rows.T @ (force[:, :, None] @ change).sum(0)[:, 0]
         return value, (gradient * self.scale).ravel()
 
@@ -255,7 +252,7 @@ class Smooth:
 
     def _limits(self, states: list[np.ndarray]) -> Iterator[_Limit]:
         """Every kind of limit that some joint has."""
-        bounds, fence, followed = self.task.bounds, self.task.fence, self.task.followed
+        bounds, fence, followed = self.search.bounds, self.search.fence, self.search.followed
         joints = np.flatnonzero(
             (np.isfinite(bounds.allowed.lower) | np.isfinite(bounds.allowed.upper)) & (bounds.reach > 0)
         )
@@ -295,9 +292,9 @@ class Smooth:
     def _torques(self, states: list[np.ndarray]) -> np.ndarray:
         """(N, n), dry friction smoothed."""
         q, qd, qdd, _ = states
-        dry = friction_parts(self.task.robot, q)
-        tau = np.asarray(self.task.robot.inverse_dynamics(q, qd, qdd))
-        if not dry_surfaces(self.task.robot):
+        dry = friction_parts(self.search.robot, q)
+        tau = np.asarray(self.search.robot.inverse_dynamics(q, qd, qdd))
+        if not dry_surfaces(self.search.robot):
             return tau
         level, _ = self.soft.sign(qd, dry.rows)
         smooth = (dry.forward * (1 + level) + dry.backward * (1 - level)) / 2
@@ -306,7 +303,7 @@ class Smooth:
     def _torque(
         self, states: list[np.ndarray], limit: np.ndarray, joints: np.ndarray, weight: np.ndarray
     ) -> np.ndarray:
-        robot = self.task.robot
+        robot = self.search.robot
         changes = robot.inverse_dynamics_derivatives(*states[:3])
         dry = friction_parts(robot, states[0])
         if dry_surfaces(robot):
