@@ -10,7 +10,7 @@ import numpy as np
 from flint import arb, arb_mat, ctx
 
 from armdyn import Robot
-from armdyn.motion.tip.task import TipTask
+from armdyn.motion.tip_task import TipTask
 from armdyn.program import Program
 
 BITS = 200

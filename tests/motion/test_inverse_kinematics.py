@@ -10,9 +10,9 @@ from scipy.spatial.transform import Rotation
 import armdyn
 from armdyn import Robot
 from armdyn.motion import MotionError, inverse_kinematics
-from armdyn.motion.tip.closed_forms import closed_form_solutions
-from armdyn.motion.tip.inverse_kinematics import damped
-from armdyn.motion.tip.task import can_keep_orientation, tip_task
+from armdyn.motion.closed_forms import closed_form_solutions
+from armdyn.motion.inverse_kinematics import damped
+from armdyn.motion.tip_task import can_keep_orientation, tip_task
 from armdyn.robot.tip import tip_freedom
 from arms import WITHOUT_LOOPS, assert_same, bundled, in_suites, quietly, slowly
 

@@ -9,7 +9,7 @@ import pytest
 
 from armdyn import ComputedTorque, Robot, contributions, inverse_kinematics, simulate
 from armdyn.motion import MotionError, Trajectory
-from armdyn.motion.tip.task import can_keep_orientation, tip_task
+from armdyn.motion.tip_task import can_keep_orientation, tip_task
 from arms import assert_same, in_suites, open_chains, slowly
 from exact_paths import ExactPath
 

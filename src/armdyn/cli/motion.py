@@ -35,7 +35,7 @@ from armdyn.motion.timing.exceeded import WITHIN, exceeded, places
 from armdyn.motion.timing.limits import Limit
 from armdyn.motion.timing.scaling import Scaled
 from armdyn.motion.timing.time_optimal import TimeOptimal
-from armdyn.motion.tip.motions import LAWS
+from armdyn.motion.tip_motions import LAWS
 from armdyn.motion.trajectory import Samples
 from armdyn.report.subject import default_motion
 from armdyn.robot import Robot

@@ -20,7 +20,7 @@ from armdyn.motion.loads import Load
 from armdyn.motion.motion import STEP, Motion
 from armdyn.motion.sequences import blended
 from armdyn.motion.timing.exceeded import exceeded
-from armdyn.motion.tip.motions import LAWS, STILL
+from armdyn.motion.tip_motions import LAWS, STILL
 from armdyn.motion.trajectory import Trajectory
 from armdyn.names import one_line
 from armdyn.robot import Robot

@@ -1,8 +1,11 @@
-"""`Motion`, of which trajectories are made: a function of time; under a timing law; by polynomials."""
+"""`Motion`, of which trajectories are made: a function of time; under a timing law; by polynomials.
+
+Before it, instants: which are the same up to rounding, and where between two of them something changes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from types import MethodType
@@ -12,8 +15,7 @@ import numpy as np
 from numpy.polynomial.polynomial import polyder, polyval
 
 from armdyn.motion.errors import MotionError, check
-from armdyn.motion.instants import ROUNDING, SAME_INSTANT, snapped
-from armdyn.motion.loads import Carried, check_loads
+from armdyn.motion.loads import Carried
 
 Side: TypeAlias = Literal["before", "after"]
 States: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -21,6 +23,70 @@ Evaluate: TypeAlias = Callable[[np.ndarray, Side], States]
 
 STEP = 1e-3  # s, between samples where nothing else is said
 MOST_SAMPLES = 20_000_000  # more would fill the memory, and are a step too small by mistake
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Instants.
+
+
+SAME_INSTANT = 1e-12  # relative: instants closer than this are one
+ROUNDING = 8 * np.finfo(float).eps  # of the magnitudes of its terms: what a sum may be off by
+PARTS = 32  # into which an interval is cut in one round of `change_between`
+
+
+def nearest(t: np.ndarray, instants: np.ndarray) -> np.ndarray:
+    """Indices (N,) of the sorted instants (K,), K ≥ 1, that are nearest to t (N,)."""
+    after = np.searchsorted(instants, t).clip(1, max(1, len(instants) - 1))
+    last = after.clip(max=len(instants) - 1)
+    return np.asarray(after - (np.abs(t - instants[after - 1]) <= np.abs(t - instants[last])))
+
+
+def is_near(t: np.ndarray, instants: np.ndarray, tolerance: float) -> np.ndarray:
+    """True (N,) where t (N,) is within `tolerance` of one of the sorted instants (K,)."""
+    if not len(instants):
+        return np.zeros(len(t), bool)
+    return np.asarray(np.abs(t - instants[nearest(t, instants)]) <= tolerance)
+
+
+def snapped(
+    t: np.ndarray,
+    instants: np.ndarray,
+    values: np.ndarray | None = None,
+    at: np.ndarray | None = None,
+) -> np.ndarray:
+    """Times t (N,), moved onto one of the sorted `instants` (K,) where they are equal up to rounding.
+
+    With `values` (K,) and `at` (N,) it is `at` that is returned, and the value of the instant where t is one.
+    Times that have been scaled and scaled back miss the jump they stand for by a rounding error. They would
+    be on its wrong side; or miss the end, where the arm rests.
+    """
+    values, at = instants if values is None else values, t if at is None else at
+    if not len(instants):
+        return at
+    k = nearest(t, instants)
+    tolerance = SAME_INSTANT * np.abs(t) + ROUNDING * np.abs(instants).max()
+    return np.where(np.abs(t - instants[k]) <= tolerance, values[k], at)
+
+
+def change_between(
+    holds: Callable[[np.ndarray], np.ndarray], a: np.ndarray, b: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Instants (N,) between a (N,) and b (N,) at which a condition that holds at a ceases to, to rounding.
+
+    `holds` takes instants (N, k), a row for each interval, and says (N, k) whether the condition holds.
+    Returned are the last instant found at which it holds and the first at which it does not.
+    """
+    part = np.arange(1, PARTS) / PARTS
+    for _ in range(10 if len(a) else 0):  # 32^10 = 2^50
+        t = np.column_stack([a, a[:, None] + (b - a)[:, None] * part, b])
+        k = np.argmin(np.column_stack([holds(t[:, 1:-1]), np.zeros(len(a), bool)]), axis=1)
+        rows = np.arange(len(a))
+        a, b = t[rows, k], t[rows, k + 1]
+    return a, b
+
+
+# ------------------------------------------------------------------------------------------------------------
+# A motion: a function of time.
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +128,25 @@ class Motion:
         found = found[(found > 0) & (found < self.duration)]
         found.flags.writeable = False
         return found
+
+
+def check_loads(loads: Sequence[Carried], duration: float) -> tuple[Carried, ...]:
+    """The loads in the order of time; refuse those outside of the motion.
+
+    Loads may overlap: a gripper and what it holds. Instants that miss the motion's ends by rounding are moved
+    there: a load that ends with the motion is not put down just before.
+    """
+    ends = np.array([0.0, duration])
+    found = []
+    for one in sorted(loads, key=lambda x: (x.start, x.end)):
+        start, end = snapped(np.array([one.start, one.end]), ends).tolist()
+        if not 0 <= start < end <= duration:
+            raise MotionError(
+                f"loads: found one from {one.start:g} to {one.end:g} s; the motion lasts from 0 to "
+                f"{duration:g} s"
+            )
+        found.append(Carried(start, end, one.load))
+    return tuple(found)
 
 
 def same(a: Any, b: Any) -> bool:

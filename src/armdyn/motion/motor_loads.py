@@ -17,8 +17,7 @@ from armdyn.display import Shown
 from armdyn.expression import shown
 from armdyn.motion.errors import MotionError, check
 from armdyn.motion.timing.exceeded import WITHIN, Exceeded, Recorded, exceeded_by_motors
-from armdyn.motion.timing.speed_parts import check_robot, steady_wrench
-from armdyn.motion.torques import torques_along
+from armdyn.motion.torques import check_robot, steady_wrench, torques_along
 from armdyn.motion.trajectory import Trajectory
 from armdyn.names import one_line
 from armdyn.robot import Robot

@@ -11,8 +11,19 @@ from numpy.polynomial import Polynomial
 from scipy.interpolate import CubicSpline, PPoly, make_interp_spline
 
 from armdyn.motion.errors import MotionError, check
-from armdyn.motion.instants import ROUNDING, SAME_INSTANT
-from armdyn.motion.motion import STEP, Motion, Profile, States, as_motion, hermite, rest, symmetric, together
+from armdyn.motion.motion import (
+    ROUNDING,
+    SAME_INSTANT,
+    STEP,
+    Motion,
+    Profile,
+    States,
+    as_motion,
+    hermite,
+    rest,
+    symmetric,
+    together,
+)
 
 # ------------------------------------------------------------------------------------------------------------
 # Motions through or past via points: splines, and straight pieces with parabolic blends.

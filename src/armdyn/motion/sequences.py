@@ -10,9 +10,8 @@ from itertools import pairwise
 import numpy as np
 
 from armdyn.motion.errors import MotionError, check
-from armdyn.motion.instants import change_between, snapped
 from armdyn.motion.loads import Carried
-from armdyn.motion.motion import Motion, Side, States, as_motion, hermite
+from armdyn.motion.motion import Motion, Side, States, as_motion, change_between, hermite, snapped
 from armdyn.robot import Robot
 
 # ------------------------------------------------------------------------------------------------------------

@@ -14,13 +14,11 @@ from armdyn.display import Shown
 from armdyn.expression import shown
 from armdyn.motion import csv_files, profiles
 from armdyn.motion.errors import MotionError, check
-from armdyn.motion.instants import is_near
 from armdyn.motion.loads import Carried, Load, Loaded
-from armdyn.motion.motion import STEP, Motion, Side, States, rest, same, sample_times, together
+from armdyn.motion.motion import STEP, Motion, Side, States, is_near, rest, same, sample_times, together
 from armdyn.motion.profiles import Kind, through_samples, via_points
 from armdyn.motion.sequences import MOST_PARTS, Part, backwards, blended, chained, radii
-from armdyn.motion.tip import paths as tip_paths
-from armdyn.motion.tip.motions import TipLaw, tip_motion
+from armdyn.motion.tip_motions import TipLaw, tip_arc, tip_line, tip_motion
 from armdyn.robot import Robot
 from armdyn.robot.tip import at_link
 
@@ -210,7 +208,7 @@ class Trajectory(Shown):
         """
         robot = at_link(check.robot(robot), link)
         start = check.posture("q0", q0, robot.n)
-        path, turned = tip_paths.line(robot.pose(start), end, displacement, orientation)
+        path, turned = tip_line(robot.pose(start), end, displacement, orientation)
         return cls(tip_motion("line", robot, start, path, turned, check_limits, step, law), step)
 
     @classmethod
@@ -234,7 +232,7 @@ class Trajectory(Shown):
         """
         robot = at_link(check.robot(robot), link)
         start = check.posture("q0", q0, robot.n)
-        path, turned = tip_paths.arc(robot.pose(start), centre, axis, angle, orientation)
+        path, turned = tip_arc(robot.pose(start), centre, axis, angle, orientation)
         return cls(tip_motion("circle", robot, start, path, turned, check_limits, step, law), step)
 
     # ---- with a load -----------------------------------------------------------------------------------

@@ -14,8 +14,7 @@ import numpy as np
 from armdyn.model import ModelError
 from armdyn.motion.errors import MotionError, check
 from armdyn.motion.timing.limits import Limit
-from armdyn.motion.timing.speed_parts import check_robot, steady_wrench
-from armdyn.motion.torques import torques_along
+from armdyn.motion.torques import check_robot, steady_wrench, torques_along
 from armdyn.motion.trajectory import Trajectory
 from armdyn.robot import Robot
 from armdyn.robot.drives import ShaftLimits

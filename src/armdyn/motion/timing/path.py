@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from armdyn.motion.errors import MotionError
-from armdyn.motion.instants import change_between, is_near
-from armdyn.motion.motion import States
-from armdyn.motion.timing.speed_parts import Speeds
+from armdyn.motion.motion import States, change_between, is_near
+from armdyn.motion.torques import Speeds
 from armdyn.motion.trajectory import Trajectory
 
 # ------------------------------------------------------------------------------------------------------------

@@ -16,9 +16,9 @@ import numpy as np
 
 from armdyn.display import Shown
 from armdyn.motion.errors import MotionError, check
-from armdyn.motion.timing.laws import stretched, timed
 from armdyn.motion.timing.limits import Limit, Limits, limits_for
-from armdyn.motion.timing.speed_parts import (
+from armdyn.motion.timing.retime import stretched, timed
+from armdyn.motion.torques import (
     SpeedParts,
     SteadyWrench,
     beside_turns,

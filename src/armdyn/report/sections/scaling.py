@@ -16,8 +16,8 @@ from armdyn.drawing.style import GREY, styled
 from armdyn.expression import ArmdynError
 from armdyn.motion.timing.limits import Limits, limits_for
 from armdyn.motion.timing.scaling import Scaled, scale_to_limits
-from armdyn.motion.timing.speed_parts import check_robot
 from armdyn.motion.timing.time_optimal import TimeOptimal, time_optimal
+from armdyn.motion.torques import check_robot
 from armdyn.motion.trajectory import Trajectory
 from armdyn.report.page import Part, Picture, number, paragraph, warning
 from armdyn.report.subject import Subject

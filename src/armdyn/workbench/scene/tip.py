@@ -19,7 +19,7 @@ from armdyn.analysis.manipulability import (
 from armdyn.drawing.solids import cone
 from armdyn.drawing.views import nice_below
 from armdyn.expression import ArmdynError
-from armdyn.motion.tip.task import tip_task
+from armdyn.motion.tip_task import tip_task
 from armdyn.robot import Robot
 from armdyn.robot.joints import JointLimits
 from armdyn.robot.tip import TipFreedom, tip_freedom

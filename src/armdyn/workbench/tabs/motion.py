@@ -12,7 +12,7 @@ import numpy as np
 from armdyn.expression import ArmdynError
 from armdyn.motion import Trajectory, bundled_cycles, load_cycle, scale_to_limits, time_optimal
 from armdyn.motion.timing.limits import Limits, limits_for
-from armdyn.motion.tip.task import can_keep_orientation
+from armdyn.motion.tip_task import can_keep_orientation
 from armdyn.names import one_line
 from armdyn.report.page import Markup, join, tag
 from armdyn.report.subject import default_motion

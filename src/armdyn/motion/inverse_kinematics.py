@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from armdyn.expression import shown
+from armdyn.motion.closed_forms import closed_form_solutions
 from armdyn.motion.errors import MotionError, check
-from armdyn.motion.tip.closed_forms import closed_form_solutions
-from armdyn.motion.tip.task import ROUNDING, TipTask, tip_task
+from armdyn.motion.tip_task import ROUNDING, TipTask, tip_task
 from armdyn.robot import Robot
 from armdyn.robot.loops.assembly import LoopError
 from armdyn.robot.tip import at_link

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from armdyn.motion.tip.task import TipTask, tip_task
+from armdyn.motion.tip_task import TipTask, tip_task
 from armdyn.robot import Robot
 
 # ------------------------------------------------------------------------------------------------------------
