@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from armdyn import ArmdynError, Robot, Trajectory, bundled_cycles, load_cycle
-from armdyn.motion.tip_task import tip_task
+from armdyn.motion.inverse_kinematics import tip_task
 from armdyn.motion.torques import contributions_along, torques_along
 from armdyn.robot.joints import joint_limits
 from arms import slowly

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from armdyn import ComputedTorque, Robot, contributions, inverse_kinematics, simulate
+from armdyn.analysis.task import tip_freedom
 from armdyn.motion import MotionError, Trajectory
-from armdyn.motion.tip_task import can_keep_orientation, tip_task
+from armdyn.motion.inverse_kinematics import tip_task
 from arms import assert_same, in_suites, open_chains, slowly
 from exact_paths import ExactPath
 
@@ -49,7 +50,7 @@ def directions(robot: Robot, q: np.ndarray, keeps: bool) -> np.ndarray:
 def cases(name: str, count: int) -> Iterator[Case]:
     """Random lines, circles and vertical lines, in turns, as many as asked for."""
     robot, rng = rubbing(name), np.random.default_rng(8)
-    keeps = can_keep_orientation(robot)
+    keeps = tip_freedom(robot).keeps_orientation
     task, law = tip_task(robot, keeps), {"profile": "quintic", "duration": 1.0, "step": 0.01}
     up = -np.array([float(robot.model.number(x)) for x in robot.model.gravity])
     made = 0

@@ -1,7 +1,7 @@
 """Trajectories and what they cost: profiles, paths of the tip, scaling to limits, least time, motor loads.
 
-Order: errors, loads, motion, profiles, csv_files, sequences, tip_task, closed_forms, inverse_kinematics,
-tip_motions, trajectory, elastic, torques, timing/, cycles, motor_loads.
+Order: errors, loads, motion, profiles, csv_files, sequences, inverse_kinematics, tip_motions,
+trajectory, elastic, torques, timing/, cycles, motor_loads.
 """
 
 from armdyn.motion.cycles import bundled_cycles, load_cycle

@@ -20,6 +20,7 @@ from armdyn.motion.loads import Carried
 Side: TypeAlias = Literal["before", "after"]
 States: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
 Evaluate: TypeAlias = Callable[[np.ndarray, Side], States]
+SIDES: tuple[Side, Side] = ("before", "after")
 
 STEP = 1e-3  # s, between samples where nothing else is said
 MOST_SAMPLES = 20_000_000  # more would fill the memory, and are a step too small by mistake
@@ -66,6 +67,11 @@ def snapped(
     k = nearest(t, instants)
     tolerance = SAME_INSTANT * np.abs(t) + ROUNDING * np.abs(instants).max()
     return np.where(np.abs(t - instants[k]) <= tolerance, values[k], at)
+
+
+def place_among(instants: np.ndarray, t: np.ndarray, side: Side) -> np.ndarray:
+    """How many of the sorted instants (K,) are over (N,) just before or just after t (N,)."""
+    return np.searchsorted(instants, t, side="right" if side == "after" else "left")
 
 
 def change_between(
@@ -245,7 +251,7 @@ class Profile:
         A velocity that is only rounding error is set to zero: where a joint reverses it has no direction.
         """
         inside = np.clip(t, 0.0, self.duration)
-        piece = np.searchsorted(self.breaks[1:-1], inside, side="right" if side == "after" else "left")
+        piece = place_among(self.breaks[1:-1], inside, side)
         time = (inside if self.origins.ndim == 1 else inside[:, None]) - self.origins[piece]
         powers = self._powers
         q = powers[-1][piece]
@@ -261,7 +267,7 @@ class Profile:
     def derivatives(self, t: np.ndarray, side: Side = "after", highest: int = 4) -> list[np.ndarray]:
         """Position and its derivatives up to the one named at t (N,), each (N, n), for several joints."""
         inside = np.clip(t, 0.0, self.duration)
-        piece = np.searchsorted(self.breaks[1:-1], inside, side="right" if side == "after" else "left")
+        piece = place_among(self.breaks[1:-1], inside, side)
         time = inside[:, None] - self.origins[piece]
         found = []
         powers = self._powers
@@ -296,7 +302,7 @@ class Profile:
     def jumps(self) -> np.ndarray:
         """Instants at which the acceleration jumps [s]: some of the knots, the start or the end."""
         places = np.concatenate([[0.0], self.knots, [self.duration]])
-        before, after = (self.evaluate(places, side)[2] for side in ("before", "after"))
+        before, after = (self.evaluate(places, side)[2] for side in SIDES)
         largest = np.maximum(np.abs(before), np.abs(after)).max(0)
         differs: np.ndarray = np.abs(after - before) > 1e-9 * largest
         return np.asarray(places[differs.reshape(len(places), -1).any(1)])

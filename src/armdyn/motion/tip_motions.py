@@ -10,12 +10,18 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from scipy.spatial.transform import Rotation
 
+from armdyn.analysis.task import TipTask, tip_freedom
 from armdyn.expression import shown
-from armdyn.motion import profiles
 from armdyn.motion.errors import MotionError, check
-from armdyn.motion.inverse_kinematics import missing_text, nearest_reachable, place_text, position_or_pose
+from armdyn.motion.inverse_kinematics import (
+    missing_text,
+    nearest_reachable,
+    place_text,
+    position_or_pose,
+    tip_task,
+)
 from armdyn.motion.motion import Motion, Profile, as_motion, composed, rest, sample_times, together
-from armdyn.motion.tip_task import SINGULAR, TipTask, can_keep_orientation, tip_task
+from armdyn.motion.profiles import LAWS, check_law
 from armdyn.robot import Robot
 from armdyn.robot.joints import JointLimits, followers, joint_limits, joint_name
 from armdyn.robot.loops.assembly import LoopError
@@ -152,6 +158,7 @@ def _rounding(start: np.ndarray) -> float:
 # s̈.
 
 
+SINGULAR = 1e-5  # smallest singular value of the task's Jacobian over its largest one
 DEGREE = 12  # of q' on a piece
 PIECES = 4  # the first piece that is tried is the whole path over this
 ACCURACY = 1e-14  # of the fastest joint: the last coefficients of q', where rounding is not larger
@@ -253,14 +260,14 @@ def _pieces(task: TipTask, path: TipPath, q0: np.ndarray) -> list[_Piece]:
 
 def _first_slope(task: TipTask, path: TipPath, q0: np.ndarray) -> np.ndarray:
     """q' (n,) at the start; a singular posture, and a path the tip cannot go along, are refused."""
-    wanted = task.rows(path.slopes(np.zeros(1)))[0]
+    wanted = task.metres(path.slopes(np.zeros(1))[..., None])[0, :, 0]
     J = task.jacobian(q0)
     inverse, ratio = task.inverse(J)
     if ratio < SINGULAR:
         raise LostPath(0.0, _why(task, path, 0.0, q0))
     slope = inverse @ wanted
     if np.linalg.norm(J @ slope - wanted) > 1e-6 * np.linalg.norm(wanted):
-        what = "turn and move" if task.orientation else "move"
+        what = "turn and move" if task.turns else "move"
         raise LostPath(0.0, f"the joints cannot {what} the tip in the direction of the path")
     return np.asarray(slope)
 
@@ -275,7 +282,7 @@ def _closed(task: TipTask, path: TipPath, s: np.ndarray, q: np.ndarray) -> _Piec
 
 def _solved(task: TipTask, path: TipPath, s: np.ndarray, q: np.ndarray) -> _Piece | None:
     """The postures at nodes s (N,) from a guess (N, n), whose first row is exact; None: no convergence."""
-    targets, wanted = path.poses(s), task.rows(path.slopes(s))[..., None]
+    targets, wanted = path.poses(s), task.metres(path.slopes(s)[..., None])
     start, half, before = q[0], (s[-1] - s[0]) / 2, np.inf
     for _ in range(ITERATIONS):
         inverse, ratio = task.inverse(task.jacobian(q))
@@ -320,18 +327,6 @@ def singular_text(ratio: float) -> str:
 # The motion: a path and a timing law along it.
 
 
-# By name: the law and the data it takes, which all laws but the trapezoidal need in full.
-LAWS: dict[str, tuple[Callable[..., Profile], tuple[str, ...]]] = {
-    "trapezoidal": (
-        profiles.trapezoidal,
-        ("acceleration_time", "max_velocity", "max_acceleration", "duration"),
-    ),
-    "triangular": (profiles.triangular, ("duration",)),
-    "cubic": (profiles.cubic, ("duration",)),
-    "quintic": (profiles.quintic, ("duration",)),
-    "jerk_limited": (profiles.jerk_limited, ("max_velocity", "max_acceleration", "max_jerk")),
-}
-
 MOST_CHECKED = 100_000  # samples of a tip's motion
 
 
@@ -360,7 +355,7 @@ def tip_motion(
     timing = _timing(path.size, **law)
     if path.size == 0:
         return together([rest(float(q), timing.duration) for q in q0], label)
-    task = tip_task(robot, can_keep_orientation(robot) if orientation is None else orientation)
+    task = tip_task(robot, tip_freedom(robot).keeps_orientation if orientation is None else orientation)
     # All samples are checked, or every k-th of very many.
     every = max(1.0, np.ceil(timing.duration / check.positive_time("step", step) / MOST_CHECKED))
     t = sample_times(timing.duration, step * every)
@@ -379,16 +374,10 @@ def tip_motion(
 def _timing(size: float, profile: str = "trapezoidal", **data: Any) -> Profile:
     """The law from 0 to `size`, by its name and the data it takes."""
     check.one_of("profile", profile, *LAWS)
-    law, names = LAWS[profile]
     known = {name for _, takes in LAWS.values() for name in takes}
     given = {name: check.number(name, x) for name, x in data.items() if x is not None or name not in known}
-    for name in given:
-        if name not in names:
-            raise MotionError(f"{name}: a {profile} profile does not take it, but {', '.join(names)}")
-    for name in names:
-        if name not in given and law is not profiles.trapezoidal:
-            raise MotionError(f"a {profile} profile needs {name}")
-    return law(0.0, size, **given)
+    check_law(profile, given)
+    return LAWS[profile][0](0.0, size, **given)
 
 
 def _check(task: TipTask, path: TipPath, s: np.ndarray, q: np.ndarray, limits: bool) -> None:

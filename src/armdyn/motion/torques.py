@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from armdyn.analysis import Contributions, contributions
 from armdyn.motion.errors import MotionError, check
 from armdyn.motion.loads import Loaded
-from armdyn.motion.motion import Side, change_between
+from armdyn.motion.motion import SIDES, change_between
 from armdyn.motion.trajectory import Samples, Trajectory
 from armdyn.robot import Robot
 from armdyn.robot.friction import Curves, friction_parts, gathered, speeds_of
@@ -28,6 +28,19 @@ from armdyn.robot.wrenches import label
 
 
 SteadyWrench: TypeAlias = np.ndarray | dict[str, np.ndarray] | None  # (6,) at the tip, or by link
+
+
+class RecordedMotion(Protocol):
+    """A motion with its torques, such as the `Run` of a simulation."""
+
+    @property
+    def t(self) -> np.ndarray: ...  # (N,)
+    @property
+    def q(self) -> np.ndarray: ...  # (N, ..., n)
+    @property
+    def qd(self) -> np.ndarray: ...  # (N, ..., n)
+    @property
+    def tau(self) -> np.ndarray: ...  # (N, ..., n)
 
 
 def torques_along(loaded: Loaded, at: Samples, wrench: Any = None) -> np.ndarray:
@@ -56,6 +69,24 @@ def contributions_along(
             else:
                 found[f.name] = value
     return Contributions(**found)
+
+
+def with_torques(
+    robot: Robot, motion: Trajectory | RecordedMotion, wrench: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]:
+    """Instants, positions, velocities, accelerations and torques of a motion; of a run no accelerations."""
+    check.robot(robot)
+    if isinstance(motion, Trajectory):
+        check_robot(robot, motion)
+        at, h = motion.samples(), steady_wrench(robot, wrench)
+        return at.t, at.q, at.qd, at.qdd, torques_along(motion.loaded(robot), at, h)
+    if not all(hasattr(motion, name) for name in ("t", "q", "qd", "tau")):
+        raise MotionError(
+            f"motion: expected a Trajectory or a Run of simulate, found {type(motion).__name__}"
+        )
+    if wrench is not None:
+        raise MotionError("wrench: it goes with a Trajectory; the torques of a run include it")
+    return motion.t, getattr(motion, "positions", motion.q), motion.qd, None, motion.tau
 
 
 def check_robot(robot: Robot, trajectory: Trajectory) -> None:
@@ -132,9 +163,8 @@ def beside_turns(trajectory: Trajectory, samples: Samples, speeds: Speeds) -> Be
     _, turns = change_between(unturned, start[cell], end[cell])
     instants = np.concatenate([t[cells], t[cells + 1], turns])
     widths = np.concatenate([width, width, width[cell]])
-    sides: tuple[tuple[Side, float], ...] = (("before", -1.0), ("after", 1.0))
     found = []
-    for side, sign in sides:
+    for side, sign in zip(SIDES, (-1.0, 1.0), strict=True):
         beside = instants + sign * widths
         inside = (beside > 0) & (beside < trajectory.duration)
         signs = np.sign(speeds(*trajectory(beside[inside])[:2]))

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from armdyn.model import ModelError
-from armdyn.motion.errors import MotionError, check
+from armdyn.motion.errors import MotionError
 from armdyn.motion.timing.limits import Limit
-from armdyn.motion.torques import check_robot, steady_wrench, torques_along
+from armdyn.motion.torques import RecordedMotion, with_torques
 from armdyn.motion.trajectory import Trajectory
 from armdyn.robot import Robot
 from armdyn.robot.drives import ShaftLimits
@@ -23,19 +23,6 @@ from armdyn.robot.joints import followers, joint_limits
 WITHIN = 1e-6  # in parts of a limit: what exceeds it by less is rounding
 AT_RANGE = 1e-9  # rad or m, or of the largest position: the same for ranges of positions
 JUMP = 1e-6  # of the largest acceleration: what changes by less at an instant does not jump
-
-
-class Recorded(Protocol):
-    """A motion with its torques, such as the `Run` of a simulation."""
-
-    @property
-    def t(self) -> np.ndarray: ...  # (N,)
-    @property
-    def q(self) -> np.ndarray: ...  # (N, ..., n)
-    @property
-    def qd(self) -> np.ndarray: ...  # (N, ..., n)
-    @property
-    def tau(self) -> np.ndarray: ...  # (N, ..., n)
 
 
 @dataclass(frozen=True)
@@ -90,7 +77,7 @@ class Exceeded:
 
 
 def exceeded_limits(
-    robot: Robot, motion: Trajectory | Recorded, *, wrench: Any = None
+    robot: Robot, motion: Trajectory | RecordedMotion, *, wrench: Any = None
 ) -> tuple[Exceeded, ...]:
     """The robot's limits that a motion exceeds, each with the largest value and the instant; () for none.
 
@@ -99,21 +86,10 @@ def exceeded_limits(
     those of inverse dynamics with what the arm carries and a `wrench` all along, or the Run of one arm, whose
     accelerations are not judged.
     """
-    check.robot(robot)
-    if isinstance(motion, Trajectory):
-        check_robot(robot, motion)
-        at, h = motion.samples(), steady_wrench(robot, wrench)
-        return exceeded(robot, at.t, at.q, at.qd, at.qdd, torques_along(motion.loaded(robot), at, h))
-    if wrench is not None:
-        raise MotionError("wrench: it goes with a Trajectory; the torques of a run include it")
-    if not all(hasattr(motion, name) for name in ("t", "q", "qd", "tau")):
-        raise MotionError(
-            f"motion: expected a Trajectory or a Run of simulate, found {type(motion).__name__}"
-        )
-    if motion.qd.ndim > 2:
-        batch = motion.qd.shape[1:-1]
-        raise MotionError(f"motion: found a run of a batch {batch}; one arm is expected")
-    return exceeded(robot, motion.t, getattr(motion, "positions", motion.q), motion.qd, tau=motion.tau)
+    t, q, qd, qdd, tau = with_torques(robot, motion, wrench)
+    if qd.ndim > 2:
+        raise MotionError(f"motion: found a run of a batch {qd.shape[1:-1]}; one arm is expected")
+    return exceeded(robot, t, q, qd, qdd, tau)
 
 
 def exceeded(

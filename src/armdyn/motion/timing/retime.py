@@ -14,7 +14,17 @@ import numpy as np
 
 from armdyn.motion.errors import MotionError, check
 from armdyn.motion.loads import Carried
-from armdyn.motion.motion import Motion, Profile, Side, States, composed, snapped, together
+from armdyn.motion.motion import (
+    SIDES,
+    Motion,
+    Profile,
+    Side,
+    States,
+    composed,
+    place_among,
+    snapped,
+    together,
+)
 from armdyn.motion.torques import SpeedParts, SteadyWrench, check_timed, loaded_parts, steady_wrench
 from armdyn.motion.trajectory import Samples, Trajectory
 from armdyn.robot import Robot
@@ -224,7 +234,7 @@ class KeptDwells:
     rests: np.ndarray  # (k,) bool
 
     def evaluate(self, t: np.ndarray, side: Side) -> States:
-        k = np.searchsorted(self.t[1:-1], t, side="right" if side == "after" else "left")
+        k = place_among(self.t[1:-1], t, side)
         late, rests = t - self.t[k], self.rests[k]
         at = (self.law_t[k] + late).clip(0.0, self.law.duration)
         r, rate, change = self.law.evaluate(at, side)
@@ -330,9 +340,8 @@ def _with_jumps(
     """
     jumps, motion = timing.jumps, parts.trajectory.motion
     r = snapped(jumps, inverse(timing, motion.jumps), motion.jumps, timing.evaluate(jumps, "after")[0][:, 0])
-    sides: tuple[Side, Side] = ("before", "after")
     found = []
-    for side in sides:
+    for side in SIDES:
         at = Samples(r, *parts.trajectory(r, side))
         before = np.full(len(r), side == "before")
         few = _parts_at(parts.robot, parts.trajectory, at, parts.wrench, before)

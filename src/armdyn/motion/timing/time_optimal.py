@@ -14,8 +14,8 @@ from armdyn.display import Shown
 from armdyn.expression import shown
 from armdyn.motion.errors import MotionError, check
 from armdyn.motion.loads import Loaded
-from armdyn.motion.motion import SAME_INSTANT, Motion, Side, States, snapped
-from armdyn.motion.timing.limits import Limit, Limits, Rows, limits_for
+from armdyn.motion.motion import SAME_INSTANT, Motion, Side, States, place_among, snapped
+from armdyn.motion.timing.limits import Limit, LimitRows, MotionLimits, limits_for
 from armdyn.motion.timing.passes import MOST, PathPass, PathRows, path_pass
 from armdyn.motion.timing.path import (
     NEAR,
@@ -65,30 +65,33 @@ ZERO = 1e-12  # of the largest coefficient of u: smaller ones count as this
 
 @dataclass(frozen=True)
 class PathTorques:
-    """The coefficients of the torques at the points of N intervals, (N, 5, n) each."""
+    """The torques at the points of N intervals, (N, 5, n): a u, and at the rate √x those of `parts`."""
 
     a: np.ndarray
-    b: np.ndarray
-    v: np.ndarray
-    c: np.ndarray
-    dry: np.ndarray  # the part of c that is gone at rest
-    parts: SpeedParts  # the same by how they grow with speed
-    load: np.ndarray  # (N, 1, n) Fl s of load friction
+    parts: SpeedParts  # an interval has one direction of dry friction and of load friction
+
+    @property
+    def c(self) -> np.ndarray:
+        """What does not depend on the speed."""
+        return np.asarray(self.parts.static + self.parts.dry)
+
+    @property
+    def rubs(self) -> np.ndarray:
+        """The part of c that is friction."""
+        return np.asarray(self.parts.dry + self.parts.offset)
 
     def at_ends(self, x: np.ndarray, u: np.ndarray) -> np.ndarray:
         """Torques (N, 2, n) where the intervals begin and end, for x (N + 1,) and u (N,)."""
-        a, b, v, c, dry = (y[:, [0, 4]] for y in (self.a, self.b, self.v, self.c, self.dry))
-        offset = self.parts.offset[:, [0, 4]]
+        a, c, parts = self.a[:, [0, 4]], self.c[:, [0, 4]], self.parts.map(lambda y: y[:, [0, 4]])
         x = np.stack([x[:-1], x[1:]], 1)[..., None]
-        friction = v * np.sqrt(x) + dry + offset
-        rigid = a * u[:, None, None] + b * x + c - dry - offset
-        curved = self.parts.map(lambda y: y[:, [0, 4]]).curved(np.sqrt(x))
-        return np.asarray(rigid + self.load * np.abs(rigid) + friction + curved)
+        friction = parts.linear * np.sqrt(x) + parts.dry + parts.offset
+        rigid = a * u[:, None, None] + parts.squared * x + c - parts.dry - parts.offset
+        return np.asarray(rigid + parts.load * np.abs(rigid) + friction + parts.curved(np.sqrt(x)))
 
     def at_rest(self) -> np.ndarray:
         """Torques (N, 5, n) of motions that hardly move."""
-        rigid = self.c - self.dry - self.parts.offset
-        return np.asarray(self.c + self.load * np.abs(rigid))
+        rigid = self.c - self.parts.dry - self.parts.offset
+        return np.asarray(self.c + self.parts.load * np.abs(rigid))
 
     @property
     def is_curved(self) -> bool:
@@ -108,12 +111,11 @@ def path_torques(loaded: Loaded, grid: PathGrid, wrench: SteadyWrench) -> PathTo
         return np.asarray(robot.inverse_dynamics(q, np.zeros_like(q), dq, wrench))
 
     a = loaded.evaluate(pushed, grid.t[:, 2], grid.q, grid.dq) - parts.static
-    # An interval has one direction: a joint that turns around does so at an end, where its sign is open.
+    # A joint that turns around does so at an end of an interval, where its sign is open.
     middle = friction_parts(loaded.robot, grid.q[:, 2:3])
     ways, everywhere = middle.speed(grid.dq[:, 2:3]), friction_parts(loaded.robot, grid.q)
-    dry = np.broadcast_to(everywhere.dry_of(ways), parts.static.shape)
-    load = middle.shares(ways)
-    return PathTorques(a, parts.squared, parts.linear, parts.static + dry, dry, parts, load)
+    dry, load = (np.broadcast_to(x, a.shape) for x in (everywhere.dry_of(ways), middle.shares(ways)))
+    return PathTorques(a, replace(parts, dry=dry, load=load))
 
 
 @dataclass(frozen=True)
@@ -171,27 +173,26 @@ def between_ends(x: np.ndarray, share: np.ndarray) -> np.ndarray:
     return np.asarray(np.maximum(x[:-1, None] + share * np.diff(x)[:, None], 0.0))
 
 
-def path_limits(grid: PathGrid, torques: PathTorques, limits: Limits) -> PathLimits:
+def path_limits(grid: PathGrid, torques: PathTorques, limits: MotionLimits) -> PathLimits:
     """The limits that are finite, as rows."""
     rows = limits.torque
-    if not (torques.load.any() and len(rows.coupled)):
+    if not (torques.parts.load.any() and len(rows.coupled)):
         return _path_limits(grid, torques, limits, _Chosen.of(rows, slice(None)))
-    joints = _Chosen.of(rows, slice(torques.a.shape[-1]))
-    further = _one_limit_each(grid, torques, limits)
-    return replace(_path_limits(grid, torques, limits, joints), further=further)
+    joints = _path_limits(grid, torques, limits, _Chosen.of(rows, slice(torques.a.shape[-1])))
+    return replace(joints, further=_one_limit_each(grid, torques, rows, joints))
 
 
 @dataclass(frozen=True)
 class _Chosen:
     """The finite ones of some rows of torques, in parts of their limits."""
 
-    rows: Rows
+    rows: LimitRows
     kept: np.ndarray  # (m,)
     per: np.ndarray  # (m,)
     limits: tuple[Limit, ...]
 
     @classmethod
-    def of(cls, rows: Rows, chosen: slice) -> _Chosen:
+    def of(cls, rows: LimitRows, chosen: slice) -> _Chosen:
         kept = np.arange(len(rows.bound))[chosen]
         kept = kept[np.isfinite(rows.bound[kept])]
         return cls(rows, kept, 1 / rows.bound[kept], tuple(rows.limits[k] for k in kept))
@@ -200,7 +201,7 @@ class _Chosen:
         return np.asarray(np.multiply(self.rows.of(torques)[..., self.kept], self.per, out=out))
 
 
-def _path_limits(grid: PathGrid, torques: PathTorques, limits: Limits, chosen: _Chosen) -> PathLimits:
+def _path_limits(grid: PathGrid, torques: PathTorques, limits: MotionLimits, chosen: _Chosen) -> PathLimits:
     """Rows of accelerations, and the chosen rows of torques."""
     bound = limits.acceleration.bound
     accelerations = np.flatnonzero(np.isfinite(bound))
@@ -218,12 +219,12 @@ def _path_limits(grid: PathGrid, torques: PathTorques, limits: Limits, chosen: _
 
     low, high = np.full(shape, -1.0), np.full(shape, 1.0)
     for stops, column in ((grid.stops[:-1], 0), (grid.stops[1:], 4)):
-        dry = chosen(torques.dry[stops, column])
+        dry = chosen(torques.parts.dry[stops, column])
         low[stops, column, :first] += np.maximum(dry, 0.0)
         high[stops, column, :first] += np.minimum(dry, 0.0)
     load = np.zeros(shape)
-    if torques.load.any():  # rows of joints only
-        load[..., :first] = torques.load[..., chosen.kept]
+    if torques.parts.load.any():  # rows of joints only
+        load[..., :first] = torques.parts.load[..., chosen.kept]
 
     def curved(root: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         value, slope = torques.curved(root)
@@ -233,22 +234,22 @@ def _path_limits(grid: PathGrid, torques: PathTorques, limits: Limits, chosen: _
     return PathLimits(
         limits=(*chosen.limits, *(limits.acceleration.limits[k] for k in accelerations)),
         a=rows(torques.a, limits.velocities(grid.q, grid.dq)),
-        b=rows(torques.b, limits.accelerations(grid.q, grid.dq, grid.ddq)),
-        v=rows(torques.v),
+        b=rows(torques.parts.squared, limits.accelerations(grid.q, grid.dq, grid.ddq)),
+        v=rows(torques.parts.linear),
         c=rows(torques.c),
         low=low,
         high=high,
         ahead=2 * grid.ahead,
         most=most,
         inner=speed,
-        rubs=rows(np.broadcast_to(torques.dry + torques.parts.offset, torques.c.shape)),
+        rubs=rows(torques.rubs),
         load=load,
         stops=at_rest,
         curved=curved if torques.is_curved else None,
     )
 
 
-def _speeds(grid: PathGrid, limits: Limits) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _speeds(grid: PathGrid, limits: MotionLimits) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Bounds of x at the ends of intervals (N + 1,) and at points (N, 5), and whether these are at rest."""
     with np.errstate(divide="ignore", over="ignore"):
         each = limits.velocity.bound / np.abs(limits.velocity.of(limits.velocities(grid.q, grid.dq)))
@@ -261,58 +262,55 @@ def _speeds(grid: PathGrid, limits: Limits) -> tuple[np.ndarray, np.ndarray, np.
     return most, speed, at_rest
 
 
-def _one_limit_each(grid: PathGrid, torques: PathTorques, limits: Limits) -> PathLimits:
+def _one_limit_each(
+    grid: PathGrid, torques: PathTorques, limits: LimitRows, joints: PathLimits
+) -> PathLimits:
     """The rows of motors that drive several joints, under load friction: each has an upper limit only.
 
-    The lower limit of a row is the upper one of its negative.
+    The lower limit of a row is the upper one of its negative. What is the same for all rows is that of the
+    rows of `joints`.
     """
-    n = torques.a.shape[-1]
-    coupled, bound, labels = limits.torque.coupled, limits.torque.bound[n:], limits.torque.limits[n:]
-    rubbing = np.flatnonzero(torques.load.any((0, 1)))  # joints with load friction
+    n, load = torques.a.shape[-1], torques.parts.load[:, 0]
+    rubbing = np.flatnonzero(load.any(0))  # joints with load friction
     rows, factors, of_rows = [], [], []
-    for row, most, label in zip(coupled, bound, labels, strict=True):
+    for row, most, label in zip(limits.coupled, limits.bound[n:], limits.limits[n:], strict=True):
         for sign in (1.0, -1.0):
             one = sign / most * row
-            against = np.maximum(one * torques.load, 0.0)  # (N, 1, n)
-            joints = [j for j in rubbing if one[j]]
-            for chosen in product((1.0, -1.0), repeat=len(joints)):
+            against = np.maximum(one * load, 0.0)  # (N, n)
+            driven = [j for j in rubbing if one[j]]
+            for chosen in product((1.0, -1.0), repeat=len(driven)):
                 signs = np.zeros(n)
-                signs[joints] = chosen
+                signs[driven] = chosen
                 rows.append(one)
                 factors.append(one + signs * against)
                 of_rows.append(label)
-    R, F = np.array(rows), np.stack(factors, -1)  # (m, n), (N, 1, n, m)
+    R, F = np.array(rows), np.stack(factors, -1)  # (m, n), (N, n, m)
 
     def of_friction(x: np.ndarray) -> np.ndarray:
         return np.asarray(x @ R.T)
 
     def of_rigid(x: np.ndarray) -> np.ndarray:
-        return np.asarray(np.einsum("kpj,kjm->kpm", x, F[:, 0]))
+        return np.asarray(np.einsum("kpj,kjm->kpm", x, F))
 
     def curved(root: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         value, slope = torques.curved(root)
         return of_friction(value), of_friction(slope)
 
-    friction = np.broadcast_to(torques.dry + torques.parts.offset, torques.c.shape)
-    rubs = of_friction(friction)
+    rubs = of_friction(torques.rubs)
     high = np.ones(rubs.shape)
     for stops, column in ((grid.stops[:-1], 0), (grid.stops[1:], 4)):
-        high[stops, column] += np.minimum(of_friction(torques.dry[stops, column]), 0.0)
-    most, speed, at_rest = _speeds(grid, limits)
-    return PathLimits(
+        high[stops, column] += np.minimum(of_friction(torques.parts.dry[stops, column]), 0.0)
+    return replace(
+        joints,
         limits=tuple(of_rows),
         a=of_rigid(torques.a),
-        b=of_rigid(torques.b),
-        v=of_friction(torques.v),
-        c=of_rigid(torques.c - friction) + rubs,
+        b=of_rigid(torques.parts.squared),
+        v=of_friction(torques.parts.linear),
+        c=of_rigid(torques.c - torques.rubs) + rubs,
         low=np.full(rubs.shape, -MOST),
         high=high,
-        ahead=2 * grid.ahead,
-        most=most,
-        inner=speed,
         rubs=rubs,
         load=np.zeros(rubs.shape),
-        stops=at_rest,
         curved=curved if torques.is_curved else None,
     )
 
@@ -396,13 +394,18 @@ def _divided(
 
 
 def why_not(
-    robot: Robot, grid: PathGrid, torques: PathTorques, rows: PathLimits, limits: Limits, found: PathPass
+    robot: Robot,
+    grid: PathGrid,
+    torques: PathTorques,
+    rows: PathLimits,
+    limits: MotionLimits,
+    found: PathPass,
 ) -> str:
     """One sentence about the interval at which a pass found no speed."""
     i = found.failed
     place = f"at {100 * grid.s[i, 0]:.4g} % of the path (t = {grid.t[i, 0]:.6g} s of the given motion)"
     stops = [point for point, end in ((0, i), (4, i + 1)) if grid.stops[end]]
-    needs = np.concatenate([torques.at_rest()[i], (torques.c[i] - torques.dry[i])[stops]])
+    needs = np.concatenate([torques.at_rest()[i], (torques.c[i] - torques.parts.dry[i])[stops]])
     share = limits.torque.share(needs)
     row, column = (int(k) for k in np.unravel_index(np.argmax(share), share.shape))
     if share[row, column] > 1:
@@ -417,7 +420,7 @@ def why_not(
     )
 
 
-def too_much(robot: Robot, limits: Limits, torque: np.ndarray, row: int, place: str, cause: str) -> str:
+def too_much(robot: Robot, limits: MotionLimits, torque: np.ndarray, row: int, place: str, cause: str) -> str:
     """Sentence that torques (n,) are beyond the limit of a row."""
     rows = limits.torque
     limit, unit = rows.limits[row], rows.limits[row].unit(robot)
@@ -425,7 +428,7 @@ def too_much(robot: Robot, limits: Limits, torque: np.ndarray, row: int, place: 
     return f"{limit.name(robot)} {place}: {cause} {needs:.6g} {unit}, the limit is {abs(most):.6g} {unit}"
 
 
-def _culprit(limits: Limits, rows: PathLimits, found: PathPass, dq: np.ndarray) -> Limit:
+def _culprit(limits: MotionLimits, rows: PathLimits, found: PathPass, dq: np.ndarray) -> Limit:
     """The limit of the rows that exclude each other; velocity where it is no other."""
     known = [rows.place(row) for row in (found.lower, found.upper)]
     places = [place for place in known if place is not None]
@@ -449,7 +452,7 @@ class Intervals:
     acceleration: np.ndarray  # (N,) [1/s²]
 
 
-def check_holds(loaded: Loaded, trajectory: Trajectory, wrench: SteadyWrench, limits: Limits) -> None:
+def check_holds(loaded: Loaded, trajectory: Trajectory, wrench: SteadyWrench, limits: MotionLimits) -> None:
     """Refuse dwells on which the arm is too heavy to be held, with whatever it carries then."""
     for start, end in trajectory.dwells:
         t = _cut(start, end, loaded.boundaries)
@@ -632,7 +635,7 @@ class TimedPath:
         """Positions, velocities, accelerations (N, n) at times (N,)."""
         edges, intervals, dwells = self._stretches
         length = self.grid.ahead[:, 4]
-        k = np.searchsorted(edges[1:-1], t, side="right" if side == "after" else "left")
+        k = place_among(edges[1:-1], t, side)
         late, i, rests = t - edges[k], intervals[k], dwells[k]
         ends = t == edges[k + 1]  # exactly: at the end the arm rests
         if rests.any():
@@ -748,11 +751,11 @@ class TimeOptimal(Shown):
 
 
 @dataclass(frozen=True)
-class _Task:
+class _Problem:
     """A robot with its loads, and its limits."""
 
     loaded: Loaded
-    limits: Limits
+    limits: MotionLimits
     wrench: SteadyWrench
 
     def on(self, grid: PathGrid) -> tuple[PathTorques, PathLimits]:
@@ -821,7 +824,7 @@ def time_optimal(
     check_timed(robot, trajectory)
     limits = limits_for(robot, torque, velocity, acceleration, motor_torque, motor_velocity)
     wrench = steady_wrench(robot, wrench)
-    task = _Task(trajectory.loaded(robot), limits, wrench)
+    task = _Problem(trajectory.loaded(robot), limits, wrench)
     count = check.whole_number("grid", grid, LEAST)
     if count > MOST_INTERVALS:
         raise MotionError(f"grid: found {shown(grid)}; at most {MOST_INTERVALS} intervals are possible")
@@ -849,7 +852,7 @@ def time_optimal(
     return task.result(timed.grid, Trajectory(motion, trajectory.step), found, excess)
 
 
-def _scaled(task: _Task, grid: PathGrid, least: float) -> TimeOptimal | None:
+def _scaled(task: _Problem, grid: PathGrid, least: float) -> TimeOptimal | None:
     """The given motion scaled linearly, where that takes less than the `least` time; else None.
 
     Where the given motion has the fastest shape there is, it may win by what the grid costs.
@@ -882,7 +885,7 @@ def _scaled(task: _Task, grid: PathGrid, least: float) -> TimeOptimal | None:
     return task.result(grid, scaled.trajectory, found, 0.0)
 
 
-def _solved(task: _Task, grid: PathGrid) -> tuple[TimedPath, PathTorques, float]:
+def _solved(task: _Problem, grid: PathGrid) -> tuple[TimedPath, PathTorques, float]:
     """The fastest profile, on a grid fine enough to keep the limits between its points; and its excess."""
     found: tuple[TimedPath, PathTorques, float] | None = None
     for _ in range(ROUNDS):

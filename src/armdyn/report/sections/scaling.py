@@ -14,7 +14,7 @@ from armdyn.drawing.curves import colour, curve, dash, effort_label, framed, joi
 from armdyn.drawing.sheet import Given, sheet
 from armdyn.drawing.style import GREY, styled
 from armdyn.expression import ArmdynError
-from armdyn.motion.timing.limits import Limits, limits_for
+from armdyn.motion.timing.limits import MotionLimits, limits_for
 from armdyn.motion.timing.scaling import Scaled, scale_to_limits
 from armdyn.motion.timing.time_optimal import TimeOptimal, time_optimal
 from armdyn.motion.torques import check_robot
@@ -73,7 +73,7 @@ def path_speed(robot: Robot, optimal: TimeOptimal) -> PathSpeed:
     return PathSpeed(names, optimal.s, optimal.speed, reached)
 
 
-def _limits(robot: Robot, timing: TimeOptimal | Scaled | None) -> Limits:
+def _limits(robot: Robot, timing: TimeOptimal | Scaled | None) -> MotionLimits:
     """The limits of joints and motors that a timing was computed with; without one, those of the robot."""
     if timing is None:
         return limits_for(robot)
