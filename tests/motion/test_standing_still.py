@@ -191,7 +191,8 @@ def test_what_rounding_does_and_what_it_is_said_to_do(name: str) -> None:
             assert max(abs(float(x - float(y))) for x, y in zip(exact, q, strict=True)) < 1e-12
             inverse, _ = task.inverse(task.jacobian(q))
             q = q + inverse @ task.error(q[None], case.path.pose(place)[None])[0]
-            found = inverse @ task.rows(np.array([float(x) for x in case.path.rows(place)]))
+            slopes = np.array([float(x) for x in case.path.rows(place)])
+            found = inverse @ task.metres(slopes[:, None])[:, 0]
             true = np.array([float(x) for x in slope])
             off = np.array([abs(float(x - float(y))) for x, y in zip(exact, q, strict=True)])
             assert (off <= task.accuracy(q, inverse) / 2).all()

@@ -175,56 +175,38 @@ def between_ends(x: np.ndarray, share: np.ndarray) -> np.ndarray:
 
 def path_limits(grid: PathGrid, torques: PathTorques, limits: MotionLimits) -> PathLimits:
     """The limits that are finite, as rows."""
-    rows = limits.torque
+    n, rows = torques.a.shape[-1], limits.torque
+    kept = np.flatnonzero(np.isfinite(rows.bound))
     if not (torques.parts.load.any() and len(rows.coupled)):
-        return _path_limits(grid, torques, limits, _Chosen.of(rows, slice(None)))
-    joints = _path_limits(grid, torques, limits, _Chosen.of(rows, slice(torques.a.shape[-1])))
+        return _path_limits(grid, torques, limits, kept)
+    joints = _path_limits(grid, torques, limits, kept[kept < n])
     return replace(joints, further=_one_limit_each(grid, torques, rows, joints))
 
 
-@dataclass(frozen=True)
-class _Chosen:
-    """The finite ones of some rows of torques, in parts of their limits."""
+def _path_limits(grid: PathGrid, torques: PathTorques, limits: MotionLimits, kept: np.ndarray) -> PathLimits:
+    """Rows of accelerations, and those rows of torques that are `kept`, in parts of their limits."""
+    bounded = np.flatnonzero(np.isfinite(limits.acceleration.bound))
+    first, shape = len(kept), (*grid.s.shape, len(kept) + len(bounded))
 
-    rows: LimitRows
-    kept: np.ndarray  # (m,)
-    per: np.ndarray  # (m,)
-    limits: tuple[Limit, ...]
+    def of_torque(x: np.ndarray) -> np.ndarray:
+        return np.asarray(limits.torque.of(x)[..., kept] * (1 / limits.torque.bound[kept]))
 
-    @classmethod
-    def of(cls, rows: LimitRows, chosen: slice) -> _Chosen:
-        kept = np.arange(len(rows.bound))[chosen]
-        kept = kept[np.isfinite(rows.bound[kept])]
-        return cls(rows, kept, 1 / rows.bound[kept], tuple(rows.limits[k] for k in kept))
-
-    def __call__(self, torques: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        return np.asarray(np.multiply(self.rows.of(torques)[..., self.kept], self.per, out=out))
-
-
-def _path_limits(grid: PathGrid, torques: PathTorques, limits: MotionLimits, chosen: _Chosen) -> PathLimits:
-    """Rows of accelerations, and the chosen rows of torques."""
-    bound = limits.acceleration.bound
-    accelerations = np.flatnonzero(np.isfinite(bound))
-    first, shape = len(chosen.kept), (*grid.s.shape, len(chosen.kept) + len(accelerations))
-
-    def rows(of_torque: np.ndarray, of_acceleration: np.ndarray | None = None) -> np.ndarray:
+    def rows(torque: np.ndarray, acceleration: np.ndarray | None = None) -> np.ndarray:
         result = np.zeros(shape)
-        chosen(of_torque, out=result[..., :first])
-        if of_acceleration is not None:
-            by = 1 / bound[accelerations]
-            np.multiply(
-                limits.acceleration.of(of_acceleration)[..., accelerations], by, out=result[..., first:]
-            )
+        result[..., :first] = of_torque(torque)
+        if acceleration is not None:
+            per = 1 / limits.acceleration.bound[bounded]
+            result[..., first:] = limits.acceleration.of(acceleration)[..., bounded] * per
         return result
 
     low, high = np.full(shape, -1.0), np.full(shape, 1.0)
     for stops, column in ((grid.stops[:-1], 0), (grid.stops[1:], 4)):
-        dry = chosen(torques.parts.dry[stops, column])
+        dry = of_torque(torques.parts.dry[stops, column])
         low[stops, column, :first] += np.maximum(dry, 0.0)
         high[stops, column, :first] += np.minimum(dry, 0.0)
     load = np.zeros(shape)
     if torques.parts.load.any():  # rows of joints only
-        load[..., :first] = torques.parts.load[..., chosen.kept]
+        load[..., :first] = torques.parts.load[..., kept]
 
     def curved(root: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         value, slope = torques.curved(root)
@@ -232,7 +214,10 @@ def _path_limits(grid: PathGrid, torques: PathTorques, limits: MotionLimits, cho
 
     most, speed, at_rest = _speeds(grid, limits)
     return PathLimits(
-        limits=(*chosen.limits, *(limits.acceleration.limits[k] for k in accelerations)),
+        limits=(
+            *(limits.torque.limits[k] for k in kept),
+            *(limits.acceleration.limits[k] for k in bounded),
+        ),
         a=rows(torques.a, limits.velocities(grid.q, grid.dq)),
         b=rows(torques.parts.squared, limits.accelerations(grid.q, grid.dq, grid.ddq)),
         v=rows(torques.parts.linear),
