@@ -136,6 +136,7 @@ def at_link(robot: Robot, link: str | None) -> Robot:
 
 @lru_cache(maxsize=64)
 def tip_freedom(robot: Robot) -> TipFreedom:
+    """What a robot's joints can do to its tip."""
     revolute = revolute_joints(robot)
     rng = np.random.default_rng(7)
     if robot.model.loops:
