@@ -278,10 +278,14 @@ class TipTask:
         gap = a - b
         return np.where(whole_turns(self.robot), np.pi - (np.pi - gap) % (2 * np.pi), gap)
 
+    @cached_property
+    def _metres(self) -> np.ndarray:
+        """Factors (m, 1) of the rows."""
+        return np.repeat([1.0, self.length], 3)[: self.m, None]
+
     def metres(self, velocity: np.ndarray) -> np.ndarray:
         """The task's rows (..., m, k) of velocities of the tip (..., 6, k), or of its Jacobian."""
-        factors = np.repeat([1.0, self.length], 3)[:, None]
-        return np.asarray((factors * velocity)[..., list(self.rows), :])
+        return np.asarray(self._metres * velocity[..., : self.m, :])
 
     def jacobian(self, q: np.ndarray) -> np.ndarray:
         """Jacobian (..., m, n) of the task."""
