@@ -70,12 +70,12 @@ if TYPE_CHECKING:
     from armdyn.motion.cycles import bundled_cycles, load_cycle
     from armdyn.motion.elastic import ElasticFeedforward, elastic_feedforward
     from armdyn.motion.errors import MotionError, MotionWarning
+    from armdyn.motion.inverse_kinematics import inverse_kinematics
     from armdyn.motion.motor_loads import MotorLoads, motor_loads
     from armdyn.motion.timing.exceeded import exceeded_limits
     from armdyn.motion.timing.retime import retime
     from armdyn.motion.timing.scaling import scale_to_limits
     from armdyn.motion.timing.time_optimal import time_optimal
-    from armdyn.motion.tip.inverse_kinematics import inverse_kinematics
     from armdyn.motion.trajectory import Trajectory
     from armdyn.robot import BaseMotion, Robot
     from armdyn.robot.base_parameters import BaseParameters, BaseParameterWarning

@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from armdyn import Robot
 from armdyn.analysis.task import (
-    rotation_from_rpy,
-    rotation_from_zyz,
     rpy_from_rotation,
     rpy_transform,
     rpy_transform_dot,
@@ -15,6 +14,17 @@ from armdyn.analysis.task import (
     zyz_transform_dot,
 )
 from arms import assert_same, difference, quietly
+
+
+def rotation_from_zyz(angles):
+    """Rz(φ) Ry(ϑ) Rz(ψ)."""
+    return Rotation.from_euler("ZYZ", np.reshape(angles, (-1, 3))).as_matrix().reshape(*np.shape(angles), 3)
+
+
+def rotation_from_rpy(angles):
+    """Rz(yaw) Ry(pitch) Rx(roll)."""
+    return Rotation.from_euler("xyz", np.reshape(angles, (-1, 3))).as_matrix().reshape(*np.shape(angles), 3)
+
 
 ZYZ = (rotation_from_zyz, zyz_from_rotation, zyz_transform, zyz_transform_dot)
 RPY = (rotation_from_rpy, rpy_from_rotation, rpy_transform, rpy_transform_dot)

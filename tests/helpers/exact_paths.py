@@ -10,7 +10,7 @@ import numpy as np
 from flint import arb, arb_mat, ctx
 
 from armdyn import Robot
-from armdyn.motion.tip.task import TipTask
+from armdyn.analysis.task import TipTask
 from armdyn.program import Program
 
 BITS = 200
@@ -132,7 +132,7 @@ class ExactPath:
         """As many rows of the task as its rank, chosen at an ordinary posture."""
         J = self.robot.jacobian(np.random.default_rng(5).uniform(-1, 1, self.robot.n))
         chosen: list[int] = []
-        for i in range(6 if self.task.orientation else 3):
+        for i in range(6 if self.task.turns else 3):
             sigma = np.linalg.svd(J[[*chosen, i]], compute_uv=False)
             if len(chosen) < len(sigma) and sigma[-1] > 1e-6 and len(sigma) == len(chosen) + 1:
                 chosen.append(i)

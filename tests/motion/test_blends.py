@@ -44,7 +44,7 @@ def check_blended(robot, parts, radius):
     assert off.max() <= radius + coarse
     assert (away < 0.9 * radius).sum() > 3  # the motion does pass through the balls
     chain = motion.motion.evaluate.__self__
-    for k, part in enumerate(chain.parts):
+    for k, part in enumerate(chain.excerpts):
         if part.motion.label != "blend":
             continue
         inside = tips(robot, motion, np.linspace(chain.starts[k], chain.starts[k + 1], 300))
@@ -92,7 +92,7 @@ def test_random_arms_and_joint_moves(robot, rng):
         size = np.abs(whole(smooth)[k + 1]).max()
         assert slope == pytest.approx(whole(smooth)[k + 1], abs=1e-4 * size)
     chain = whole.motion.evaluate.__self__
-    blends = [k for k, part in enumerate(chain.parts) if part.motion.label == "blend"]
+    blends = [k for k, part in enumerate(chain.excerpts) if part.motion.label == "blend"]
     assert len(blends) == 2
     for k, corner in zip(blends, points[1:-1], strict=True):
         inside = tips(robot, whole, np.linspace(chain.starts[k], chain.starts[k + 1], 300))
@@ -139,7 +139,7 @@ def test_a_blend_mends_a_jump_of_the_velocity():
 def test_each_corner_has_its_radius_and_zero_is_a_stop():
     parts = lines()
     whole = Trajectory.sequence(parts, blend=[0.02, None, 0.0], robot=PUMA)
-    labels = [part.motion.label for part in whole.motion.evaluate.__self__.parts]
+    labels = [part.motion.label for part in whole.motion.evaluate.__self__.excerpts]
     assert labels == ["line", "blend", "line", "circle", "trapezoidal"]
 
 

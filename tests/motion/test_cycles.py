@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from armdyn import ArmdynError, Robot, Trajectory, bundled_cycles, load_cycle
-from armdyn.motion.tip.task import tip_task
+from armdyn.motion.inverse_kinematics import tip_task
 from armdyn.motion.torques import contributions_along, torques_along
 from armdyn.robot.joints import joint_limits
 from arms import slowly
@@ -32,7 +32,7 @@ def bundled():
 
 def test_the_bundled_cycle_has_two_lines_an_arc_two_dwells_and_a_load(bundled):
     assert bundled_cycles() == [NAME]
-    labels = [part.motion.label for part in bundled.motion.evaluate.__self__.parts]
+    labels = [part.motion.label for part in bundled.motion.evaluate.__self__.excerpts]
     assert labels == ["line", "rest", "circle", "rest", "line", "blend", "trapezoidal"]
     assert [b - a for a, b in bundled.dwells] == pytest.approx([0.3, 0.3])
     gripper, part = bundled.loads
@@ -121,10 +121,10 @@ def test_defaults_and_what_takes_their_place():
         up,
         defaults=defaults,
     )
-    labels = [part.motion.label for part in made.motion.evaluate.__self__.parts]
+    labels = [part.motion.label for part in made.motion.evaluate.__self__.excerpts]
     # The default rounds corners without a stop: not where a load is picked up, nor where a blend of 0 is.
     assert labels == ["line", "blend", "trapezoidal", "blend", "quintic", "trapezoidal", "line"]
-    quick = made.motion.evaluate.__self__.parts[5].motion
+    quick = made.motion.evaluate.__self__.excerpts[5].motion
     assert np.abs(quick.evaluate(np.linspace(0, quick.duration, 99), "after")[1]).max() <= 2
 
 

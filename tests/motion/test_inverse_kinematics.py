@@ -9,11 +9,9 @@ from scipy.spatial.transform import Rotation
 
 import armdyn
 from armdyn import Robot
+from armdyn.analysis.task import tip_freedom
 from armdyn.motion import MotionError, inverse_kinematics
-from armdyn.motion.tip.closed_forms import closed_form_solutions
-from armdyn.motion.tip.inverse_kinematics import damped
-from armdyn.motion.tip.task import can_keep_orientation, tip_task
-from armdyn.robot.tip import tip_freedom
+from armdyn.motion.inverse_kinematics import closed_form_solutions, damped, tip_task
 from arms import WITHOUT_LOOPS, assert_same, bundled, in_suites, quietly, slowly
 
 ROBOTS = [name for name in WITHOUT_LOOPS if not bundled(name).model.elastic]  # elastic ones are refused
@@ -231,7 +229,7 @@ def test_a_redundant_arm_stays_near_its_posture() -> None:
 
 
 def test_which_arms_can_keep_the_orientation_of_their_tip() -> None:
-    able = {name for name in ROBOTS if can_keep_orientation(Robot.load(name))}
+    able = {name for name in ROBOTS if tip_freedom(Robot.load(name)).keeps_orientation}
     assert able == {
         *("cartesian", "cartesian45", "planar3", "scara", "stanford", "puma560", "ur10", "panda"),
         *("ur5e", "irb120", "tx40", "fr3", "gen3", "xarm7", "lwr4", "palletizer"),

@@ -13,7 +13,7 @@ from armdyn import (
 )
 from armdyn.motion import MotionError
 from armdyn.motion.timing.exceeded import exceeded
-from armdyn.motion.timing.speed_parts import speed_parts
+from armdyn.motion.torques import speed_parts
 from armdyn.robot.friction import friction_parts
 from arms import assert_same
 from closed_chains import closed_states, five_bar_table, random_loop, reference

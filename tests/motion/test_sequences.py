@@ -133,7 +133,7 @@ def test_repeated_is_the_motion_again_and_again():
         assert thrice(t + k * once.duration)[0] == pytest.approx(once(t)[0], abs=1e-9)
     assert len(thrice.dwells) == len(thrice.loads) == 3
     assert thrice.dwells[2][0] == pytest.approx(2 * once.duration + there.duration)
-    assert (once + once + once).motion.evaluate.__self__.parts == thrice.motion.evaluate.__self__.parts
+    assert (once + once + once).motion.evaluate.__self__.excerpts == thrice.motion.evaluate.__self__.excerpts
 
 
 def test_a_rest_holds_what_the_motion_carries_at_its_end():

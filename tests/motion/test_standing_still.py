@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from armdyn import ComputedTorque, Robot, contributions, inverse_kinematics, simulate
+from armdyn.analysis.task import tip_freedom
 from armdyn.motion import MotionError, Trajectory
-from armdyn.motion.tip.task import can_keep_orientation, tip_task
+from armdyn.motion.inverse_kinematics import tip_task
 from arms import assert_same, in_suites, open_chains, slowly
 from exact_paths import ExactPath
 
@@ -49,7 +50,7 @@ def directions(robot: Robot, q: np.ndarray, keeps: bool) -> np.ndarray:
 def cases(name: str, count: int) -> Iterator[Case]:
     """Random lines, circles and vertical lines, in turns, as many as asked for."""
     robot, rng = rubbing(name), np.random.default_rng(8)
-    keeps = can_keep_orientation(robot)
+    keeps = tip_freedom(robot).keeps_orientation
     task, law = tip_task(robot, keeps), {"profile": "quintic", "duration": 1.0, "step": 0.01}
     up = -np.array([float(robot.model.number(x)) for x in robot.model.gravity])
     made = 0
@@ -190,7 +191,8 @@ def test_what_rounding_does_and_what_it_is_said_to_do(name: str) -> None:
             assert max(abs(float(x - float(y))) for x, y in zip(exact, q, strict=True)) < 1e-12
             inverse, _ = task.inverse(task.jacobian(q))
             q = q + inverse @ task.error(q[None], case.path.pose(place)[None])[0]
-            found = inverse @ task.rows(np.array([float(x) for x in case.path.rows(place)]))
+            slopes = np.array([float(x) for x in case.path.rows(place)])
+            found = inverse @ task.metres(slopes[:, None])[:, 0]
             true = np.array([float(x) for x in slope])
             off = np.array([abs(float(x - float(y))) for x, y in zip(exact, q, strict=True)])
             assert (off <= task.accuracy(q, inverse) / 2).all()

@@ -15,8 +15,9 @@ import numpy as np
 from armdyn.analysis.contributions import spring_torques
 from armdyn.analysis.errors import AnalysisError, check
 from armdyn.analysis.task import (
-    ROW_NAMES,
+    TipTask,
     apply,
+    at_link,
     checked_rows,
     inertia_root,
     mobility,
@@ -27,7 +28,6 @@ from armdyn.display import Shown
 from armdyn.expression import shown
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_limits, joint_name
-from armdyn.robot.tip import at_link
 
 # ------------------------------------------------------------------------------------------------------------
 # An ellipsoid with a centre, for any leading axes.
@@ -224,7 +224,7 @@ def _jacobian(robot: Robot, q: np.ndarray, rows: Any) -> tuple[np.ndarray, tuple
     """The rows of J that are asked for, and their names."""
     chosen = moving_rows(robot) if rows is None else checked_rows("geometric", rows)
     J = np.asarray(robot.jacobian(q))[..., list(chosen), :]
-    return J, tuple(ROW_NAMES["geometric"][i] for i in chosen)
+    return J, TipTask((robot,), "geometric", chosen).names
 
 
 def _weights(

@@ -20,10 +20,11 @@ from armdyn.analysis.task import (
     SINGULAR,
     SINGULAR_WHERE,
     Representation,
-    Task,
     TaskMotion,
     Tips,
+    TipTask,
     apply,
+    at_link,
     inertia_root,
     make_task,
     mobility,
@@ -33,7 +34,6 @@ from armdyn.analysis.task import (
 from armdyn.expression import shown
 from armdyn.robot import Robot
 from armdyn.robot.friction import friction_parts
-from armdyn.robot.tip import at_link
 
 DAMPING = 0.01
 
@@ -52,7 +52,7 @@ class Operational:
     except at a singularity of the angles.
     """
 
-    task: Task
+    task: TipTask
     x: np.ndarray  # (..., m); nan for angular rows in "geometric"
     xd: np.ndarray  # (..., m)
     J_A: np.ndarray  # (..., m, n), analytical Jacobian
@@ -204,7 +204,7 @@ def operational(
     q, qd = check.joint_arrays(robot, q=q, qd=qd)
     felt, q, qd = check.felt(robot, wrench, q, qd)
     task = make_task(tips, representation, rows)
-    motion = task_motion(tips, task, q, qd, threshold)
+    motion = task_motion(task, q, qd, threshold)
     model = _model(robot, task, motion, q, qd, felt, threshold)
     _report(model)
     return model
@@ -229,7 +229,7 @@ def _threshold(damping: Any) -> float:
 
 def _model(
     robot: Robot,
-    task: Task,
+    task: TipTask,
     motion: TaskMotion,
     q: np.ndarray,
     qd: np.ndarray,

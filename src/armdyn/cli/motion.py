@@ -35,11 +35,11 @@ from armdyn.motion import MotorLoads, Trajectory, motor_loads, scale_to_limits, 
 from armdyn.motion.csv_files import write
 from armdyn.motion.cycles import with_limits
 from armdyn.motion.motor_loads import cells_of, sentences
+from armdyn.motion.profiles import LAWS
 from armdyn.motion.timing.exceeded import WITHIN, Exceeded, exceeded, places
 from armdyn.motion.timing.limits import Limit
 from armdyn.motion.timing.scaling import Scaled
 from armdyn.motion.timing.time_optimal import TimeOptimal
-from armdyn.motion.tip.motions import LAWS
 from armdyn.motion.torques import contributions_along, torques_along
 from armdyn.motion.trajectory import Samples
 from armdyn.report.subject import default_motion

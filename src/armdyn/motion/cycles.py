@@ -18,9 +18,10 @@ from armdyn.model.inertia import TENSOR_KEYS, Inertia, tensor
 from armdyn.motion.errors import MotionError, check
 from armdyn.motion.loads import Load
 from armdyn.motion.motion import STEP, Motion
+from armdyn.motion.profiles import LAWS, check_law
 from armdyn.motion.sequences import blended
 from armdyn.motion.timing.exceeded import exceeded
-from armdyn.motion.tip.motions import LAWS, STILL
+from armdyn.motion.tip_motions import STILL
 from armdyn.motion.trajectory import Trajectory
 from armdyn.names import one_line
 from armdyn.robot import Robot
@@ -378,7 +379,8 @@ def _made(robot: Robot, read: CycleFile, move: Move, q: np.ndarray, step: float)
         return Trajectory.resting(q, data["duration"], step=step)
     if move.kind == "to":
         law = with_limits(robot, _law(move, read.joints))
-        profile = _checked(law)
+        profile = str(law.pop("profile", "trapezoidal"))
+        check_law(profile, law)
         if profile in ("trapezoidal", "jerk_limited"):
             law["synchronised"] = data.get("synchronised", True)
         elif "synchronised" in data:
@@ -431,19 +433,6 @@ def with_limits(robot: Robot, law: dict[str, Any]) -> dict[str, Any]:
         other = "" if profile == "jerk_limited" else ", or duration="
         raise MotionError(f"the robot has no limits of {kinds} for {joints}: give {wanted}{other}")
     return {**law, **own}
-
-
-def _checked(law: dict[str, Any]) -> str:
-    """Take the profile out of a law whose data are those that it takes."""
-    profile = str(law.pop("profile", "trapezoidal"))
-    _, names = LAWS[profile]
-    for name in law:
-        if name not in names:
-            raise MotionError(f"{name}: a {profile} profile does not take it, but {', '.join(names)}")
-    for name in names:
-        if name not in law and profile != "trapezoidal":
-            raise MotionError(f"a {profile} profile needs {name}")
-    return profile
 
 
 # ---- corners and loads -------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from armdyn.model.mechanism import FIXED_BASE, Mechanism, Rotor
 from armdyn.model.parts import Link
 from armdyn.model.vector import ZERO3
 from armdyn.motion.errors import MotionError, check
-from armdyn.motion.motion import Motion, Profile, Side, States, hermite
+from armdyn.motion.motion import SIDES, Motion, Profile, Side, States, hermite
 from armdyn.motion.trajectory import Trajectory
 from armdyn.program import Program, record, time_derivative
 from armdyn.robot import Robot
@@ -485,8 +485,7 @@ def _check_joins(robot: Robot, links: Profile, highest: int) -> None:
     knots = links.knots
     if not len(knots):
         return
-    sides: tuple[Side, Side] = ("before", "after")
-    before, after = (links.derivatives(knots, side, highest) for side in sides)
+    before, after = (links.derivatives(knots, side, highest) for side in SIDES)
     for k, (x, y) in enumerate(zip(before, after, strict=True)):
         size = np.maximum(np.abs(x), np.abs(y)).max(axis=0)
         wrong = np.argwhere(np.abs(x - y) > 1e-7 * size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -13,8 +13,6 @@ import numpy as np
 from armdyn.kernels.cuda.arrays import array, zeros
 from armdyn.model import Inertia
 from armdyn.model.edit import payload
-from armdyn.motion.errors import MotionError
-from armdyn.motion.instants import snapped
 from armdyn.robot import Robot
 
 
@@ -56,25 +54,6 @@ class Carried:
     start: float
     end: float
     load: Load
-
-
-def check_loads(loads: Sequence[Carried], duration: float) -> tuple[Carried, ...]:
-    """The loads in the order of time; refuse those outside of the motion.
-
-    Loads may overlap: a gripper and what it holds. Instants that miss the motion's ends by rounding are moved
-    there: a load that ends with the motion is not put down just before.
-    """
-    ends = np.array([0.0, duration])
-    found = []
-    for one in sorted(loads, key=lambda x: (x.start, x.end)):
-        start, end = snapped(np.array([one.start, one.end]), ends).tolist()
-        if not 0 <= start < end <= duration:
-            raise MotionError(
-                f"loads: found one from {one.start:g} to {one.end:g} s; the motion lasts from 0 to "
-                f"{duration:g} s"
-            )
-        found.append(Carried(start, end, one.load))
-    return tuple(found)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,11 @@
-"""`Motion`, of which trajectories are made: a function of time; under a timing law; by polynomials."""
+"""`Motion`, of which trajectories are made: a function of time; under a timing law; by polynomials.
+
+Before it, instants: which are the same up to rounding, and where between two of them something changes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from types import MethodType
@@ -12,15 +15,84 @@ import numpy as np
 from numpy.polynomial.polynomial import polyder, polyval
 
 from armdyn.motion.errors import MotionError, check
-from armdyn.motion.instants import ROUNDING, SAME_INSTANT, snapped
-from armdyn.motion.loads import Carried, check_loads
+from armdyn.motion.loads import Carried
 
 Side: TypeAlias = Literal["before", "after"]
 States: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
 Evaluate: TypeAlias = Callable[[np.ndarray, Side], States]
+SIDES: tuple[Side, Side] = ("before", "after")
 
 STEP = 1e-3  # s, between samples where nothing else is said
 MOST_SAMPLES = 20_000_000  # more would fill the memory, and are a step too small by mistake
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Instants.
+
+
+SAME_INSTANT = 1e-12  # relative: instants closer than this are one
+ROUNDING = 8 * np.finfo(float).eps  # of the magnitudes of its terms: what a sum may be off by
+PARTS = 32  # into which an interval is cut in one round of `change_between`
+
+
+def nearest(t: np.ndarray, instants: np.ndarray) -> np.ndarray:
+    """Indices (N,) of the sorted instants (K,), K ≥ 1, that are nearest to t (N,)."""
+    after = np.searchsorted(instants, t).clip(1, max(1, len(instants) - 1))
+    last = after.clip(max=len(instants) - 1)
+    return np.asarray(after - (np.abs(t - instants[after - 1]) <= np.abs(t - instants[last])))
+
+
+def is_near(t: np.ndarray, instants: np.ndarray, tolerance: float) -> np.ndarray:
+    """True (N,) where t (N,) is within `tolerance` of one of the sorted instants (K,)."""
+    if not len(instants):
+        return np.zeros(len(t), bool)
+    return np.asarray(np.abs(t - instants[nearest(t, instants)]) <= tolerance)
+
+
+def snapped(
+    t: np.ndarray,
+    instants: np.ndarray,
+    values: np.ndarray | None = None,
+    at: np.ndarray | None = None,
+) -> np.ndarray:
+    """Times t (N,), moved onto one of the sorted `instants` (K,) where they are equal up to rounding.
+
+    With `values` (K,) and `at` (N,) it is `at` that is returned, and the value of the instant where t is one.
+    Times that have been scaled and scaled back miss the jump they stand for by a rounding error. They would
+    be on its wrong side; or miss the end, where the arm rests.
+    """
+    values, at = instants if values is None else values, t if at is None else at
+    if not len(instants):
+        return at
+    k = nearest(t, instants)
+    tolerance = SAME_INSTANT * np.abs(t) + ROUNDING * np.abs(instants).max()
+    return np.where(np.abs(t - instants[k]) <= tolerance, values[k], at)
+
+
+def place_among(instants: np.ndarray, t: np.ndarray, side: Side) -> np.ndarray:
+    """How many of the sorted instants (K,) are over (N,) just before or just after t (N,)."""
+    return np.searchsorted(instants, t, side="right" if side == "after" else "left")
+
+
+def change_between(
+    holds: Callable[[np.ndarray], np.ndarray], a: np.ndarray, b: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Instants (N,) between a (N,) and b (N,) at which a condition that holds at a ceases to, to rounding.
+
+    `holds` takes instants (N, k), a row for each interval, and says (N, k) whether the condition holds.
+    Returned are the last instant found at which it holds and the first at which it does not.
+    """
+    part = np.arange(1, PARTS) / PARTS
+    for _ in range(10 if len(a) else 0):  # 32^10 = 2^50
+        t = np.column_stack([a, a[:, None] + (b - a)[:, None] * part, b])
+        k = np.argmin(np.column_stack([holds(t[:, 1:-1]), np.zeros(len(a), bool)]), axis=1)
+        rows = np.arange(len(a))
+        a, b = t[rows, k], t[rows, k + 1]
+    return a, b
+
+
+# ------------------------------------------------------------------------------------------------------------
+# A motion: a function of time.
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +134,25 @@ class Motion:
         found = found[(found > 0) & (found < self.duration)]
         found.flags.writeable = False
         return found
+
+
+def check_loads(loads: Sequence[Carried], duration: float) -> tuple[Carried, ...]:
+    """The loads in the order of time; refuse those outside of the motion.
+
+    Loads may overlap: a gripper and what it holds. Instants that miss the motion's ends by rounding are moved
+    there: a load that ends with the motion is not put down just before.
+    """
+    ends = np.array([0.0, duration])
+    found = []
+    for one in sorted(loads, key=lambda x: (x.start, x.end)):
+        start, end = snapped(np.array([one.start, one.end]), ends).tolist()
+        if not 0 <= start < end <= duration:
+            raise MotionError(
+                f"loads: found one from {one.start:g} to {one.end:g} s; the motion lasts from 0 to "
+                f"{duration:g} s"
+            )
+        found.append(Carried(start, end, one.load))
+    return tuple(found)
 
 
 def same(a: Any, b: Any) -> bool:
@@ -160,7 +251,7 @@ class Profile:
         A velocity that is only rounding error is set to zero: where a joint reverses it has no direction.
         """
         inside = np.clip(t, 0.0, self.duration)
-        piece = np.searchsorted(self.breaks[1:-1], inside, side="right" if side == "after" else "left")
+        piece = place_among(self.breaks[1:-1], inside, side)
         time = (inside if self.origins.ndim == 1 else inside[:, None]) - self.origins[piece]
         powers = self._powers
         q = powers[-1][piece]
@@ -176,7 +267,7 @@ class Profile:
     def derivatives(self, t: np.ndarray, side: Side = "after", highest: int = 4) -> list[np.ndarray]:
         """Position and its derivatives up to the one named at t (N,), each (N, n), for several joints."""
         inside = np.clip(t, 0.0, self.duration)
-        piece = np.searchsorted(self.breaks[1:-1], inside, side="right" if side == "after" else "left")
+        piece = place_among(self.breaks[1:-1], inside, side)
         time = inside[:, None] - self.origins[piece]
         found = []
         powers = self._powers
@@ -211,7 +302,7 @@ class Profile:
     def jumps(self) -> np.ndarray:
         """Instants at which the acceleration jumps [s]: some of the knots, the start or the end."""
         places = np.concatenate([[0.0], self.knots, [self.duration]])
-        before, after = (self.evaluate(places, side)[2] for side in ("before", "after"))
+        before, after = (self.evaluate(places, side)[2] for side in SIDES)
         largest = np.maximum(np.abs(before), np.abs(after)).max(0)
         differs: np.ndarray = np.abs(after - before) > 1e-9 * largest
         return np.asarray(places[differs.reshape(len(places), -1).any(1)])

@@ -16,9 +16,8 @@ import numpy as np
 from armdyn.display import Shown
 from armdyn.expression import shown
 from armdyn.motion.errors import MotionError, check
-from armdyn.motion.timing.exceeded import WITHIN, Exceeded, Recorded, exceeded_by_motors
-from armdyn.motion.timing.speed_parts import check_robot, steady_wrench
-from armdyn.motion.torques import torques_along
+from armdyn.motion.timing.exceeded import WITHIN, Exceeded, exceeded_by_motors
+from armdyn.motion.torques import RecordedMotion, with_torques
 from armdyn.motion.trajectory import Trajectory
 from armdyn.names import one_line
 from armdyn.robot import Robot
@@ -401,7 +400,7 @@ class MotorLoads(Shown):
         return np.asarray(np.sqrt(self._integral(x**2) / self.duration))
 
 
-def motor_loads(robot: Robot, motion: Trajectory | Recorded, *, wrench: Any = None) -> MotorLoads:
+def motor_loads(robot: Robot, motion: Trajectory | RecordedMotion, *, wrench: Any = None) -> MotorLoads:
     """Torque, speed, power and current of each motor over a motion, at its shaft.
 
     `motion` is a Trajectory, whose torques are those of inverse dynamics with what the arm carries at each
@@ -409,17 +408,8 @@ def motor_loads(robot: Robot, motion: Trajectory | Recorded, *, wrench: Any = No
     those applied, for a batch of arms too. From arrays: `MotorLoads.from_torques(robot, t, qd, tau)`. With
     more motors than joints, the motor torques are those with the least sum of squares.
     """
-    check.robot(robot)
-    if not isinstance(motion, Trajectory):
-        if not all(hasattr(motion, name) for name in ("t", "qd", "tau")):
-            found = type(motion).__name__
-            raise MotionError(f"motion: expected a Trajectory or a Run of simulate, found {found}")
-        if wrench is not None:
-            raise MotionError("wrench: it goes with a Trajectory; the torques of a run include it")
-        return MotorLoads.from_torques(robot, motion.t, motion.qd, motion.tau)
-    check_robot(robot, motion)
-    h, at = steady_wrench(robot, wrench), motion.samples()
-    return MotorLoads.from_torques(robot, at.t, at.qd, torques_along(motion.loaded(robot), at, h))
+    t, _, qd, _, tau = with_torques(robot, motion, wrench)
+    return MotorLoads.from_torques(robot, t, qd, tau)
 
 
 def _check_elastic(robot: Robot, tau: np.ndarray) -> None:

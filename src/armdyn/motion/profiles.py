@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from math import cbrt, comb, inf, isfinite, sqrt
 from typing import Any, Literal
 
@@ -11,8 +11,19 @@ from numpy.polynomial import Polynomial
 from scipy.interpolate import CubicSpline, PPoly, make_interp_spline
 
 from armdyn.motion.errors import MotionError, check
-from armdyn.motion.instants import ROUNDING, SAME_INSTANT
-from armdyn.motion.motion import STEP, Motion, Profile, States, as_motion, hermite, rest, symmetric, together
+from armdyn.motion.motion import (
+    ROUNDING,
+    SAME_INSTANT,
+    STEP,
+    Motion,
+    Profile,
+    States,
+    as_motion,
+    hermite,
+    rest,
+    symmetric,
+    together,
+)
 
 # ------------------------------------------------------------------------------------------------------------
 # Motions through or past via points: splines, and straight pieces with parabolic blends.
@@ -452,6 +463,27 @@ def _jerk_times(distance: float, v: float, a: float, j: float) -> tuple[float, f
         return t_j, t_j / 2 + sqrt(t_j**2 / 4 + distance / a)
     t_j = cbrt(distance / (2 * j))
     return t_j, 2 * t_j
+
+
+# By name: the law and the data it takes, which all laws but the trapezoidal need in full.
+LAWS: dict[str, tuple[Callable[..., Profile], tuple[str, ...]]] = {
+    "trapezoidal": (trapezoidal, ("acceleration_time", "max_velocity", "max_acceleration", "duration")),
+    "triangular": (triangular, ("duration",)),
+    "cubic": (cubic, ("duration",)),
+    "quintic": (quintic, ("duration",)),
+    "jerk_limited": (jerk_limited, ("max_velocity", "max_acceleration", "max_jerk")),
+}
+
+
+def check_law(profile: str, given: Collection[str]) -> None:
+    """Refuse names of data that a law does not take, and where it lacks one."""
+    _, names = LAWS[profile]
+    for name in given:
+        if name not in names:
+            raise MotionError(f"{name}: a {profile} profile does not take it, but {', '.join(names)}")
+    for name in names:
+        if name not in given and profile != "trapezoidal":
+            raise MotionError(f"a {profile} profile needs {name}")
 
 
 # ------------------------------------------------------------------------------------------------------------

@@ -10,9 +10,18 @@ from itertools import pairwise
 import numpy as np
 
 from armdyn.motion.errors import MotionError, check
-from armdyn.motion.instants import change_between, snapped
 from armdyn.motion.loads import Carried
-from armdyn.motion.motion import Motion, Side, States, as_motion, hermite
+from armdyn.motion.motion import (
+    SIDES,
+    Motion,
+    Side,
+    States,
+    as_motion,
+    change_between,
+    hermite,
+    place_among,
+    snapped,
+)
 from armdyn.robot import Robot
 
 # ------------------------------------------------------------------------------------------------------------
@@ -70,11 +79,11 @@ def _mirrored(motion: Motion) -> tuple[tuple[tuple[float, float], ...], tuple[Ca
 
 
 MEETING = 1e-10  # rad or m, and per s; relative beyond 1: motions that are further apart do not meet
-MOST_PARTS = 100_000
+MOST_EXCERPTS = 100_000
 
 
 @dataclass(frozen=True)
-class Part:
+class Excerpt:
     """A motion from one of its instants to another [s]."""
 
     motion: Motion
@@ -82,7 +91,7 @@ class Part:
     end: float
 
     @classmethod
-    def whole(cls, motion: Motion) -> Part:
+    def whole(cls, motion: Motion) -> Excerpt:
         return cls(motion, 0.0, motion.duration)
 
     @property
@@ -90,7 +99,7 @@ class Part:
         return self.start == 0.0 and self.end == self.motion.duration
 
     def within(self, instants: np.ndarray) -> np.ndarray:
-        """Instants of the motion that are inside of this part, its ends left out."""
+        """Instants of the motion that are inside of this excerpt, its ends left out."""
         return np.asarray(instants[(instants > self.start) & (instants < self.end)])
 
     @property
@@ -105,31 +114,31 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Chain:
-    """Parts of motions, one after the other."""
+class Joined:
+    """Excerpts of motions, one after the other."""
 
-    parts: tuple[Part, ...]
+    excerpts: tuple[Excerpt, ...]
 
     @cached_property
     def starts(self) -> np.ndarray:
-        """Instants at which the parts begin, and at which the last one ends (K + 1,) [s]."""
-        return np.cumsum([0.0, *(part.end - part.start for part in self.parts)])
+        """Instants at which the excerpts begin, and at which the last one ends (K + 1,) [s]."""
+        return np.cumsum([0.0, *(excerpt.end - excerpt.start for excerpt in self.excerpts)])
 
     @cached_property
     def _knots(self) -> tuple[np.ndarray, np.ndarray]:
-        """The knots of all parts in the time of the chain, in order, and in their own time."""
-        own = [part.within(part.motion.knots) for part in self.parts]
+        """The knots of all excerpts in the time of the whole, in order, and in their own time."""
+        own = [excerpt.within(excerpt.motion.knots) for excerpt in self.excerpts]
         return self.placed(own), np.concatenate(own)
 
     def placed(self, instants: Sequence[np.ndarray]) -> np.ndarray:
-        """Instants of each part's own time in the time of the chain."""
-        rows = zip(self.starts[:-1], self.parts, instants, strict=True)
-        return np.concatenate([start + (own - part.start) for start, part, own in rows])
+        """Instants of each excerpt's own time in the time of the whole."""
+        rows = zip(self.starts[:-1], self.excerpts, instants, strict=True)
+        return np.concatenate([start + (own - excerpt.start) for start, excerpt, own in rows])
 
     def evaluate(self, t: np.ndarray, side: Side) -> States:
         starts = self.starts
         t = snapped(t, starts)
-        index = np.searchsorted(starts[1:-1], t, side="right" if side == "after" else "left")
+        index = place_among(starts[1:-1], t, side)
         begins, ends = self._ends
         own = begins[index] + (t - starts[index])
         own = np.where(t == starts[index + 1], ends[index], own)
@@ -144,106 +153,110 @@ class Chain:
 
     @cached_property
     def _ends(self) -> tuple[np.ndarray, np.ndarray]:
-        """The first and the last instant of each part, in its own time (K,) [s]."""
-        begins, ends = np.array([(part.start, part.end) for part in self.parts]).T
+        """The first and the last instant of each excerpt, in its own time (K,) [s]."""
+        begins, ends = np.array([(excerpt.start, excerpt.end) for excerpt in self.excerpts]).T
         return begins, ends
 
     @cached_property
     def _motions(self) -> tuple[list[Motion], np.ndarray]:
-        """The motions, each once, and which of them each part is of (K,): repetitions share theirs."""
+        """The motions, each once, and which of them each excerpt is of (K,): repetitions share theirs."""
         places: dict[int, int] = {}
-        which = [places.setdefault(id(part.motion), len(places)) for part in self.parts]
-        return list({id(part.motion): part.motion for part in self.parts}.values()), np.array(which)
+        which = [places.setdefault(id(excerpt.motion), len(places)) for excerpt in self.excerpts]
+        return list({id(excerpt.motion): excerpt.motion for excerpt in self.excerpts}.values()), np.array(
+            which
+        )
 
     @cached_property
     def knots(self) -> np.ndarray:
-        """Knots of the parts, and the instants at which parts meet [s]."""
+        """Knots of the excerpts, and the instants at which excerpts meet [s]."""
         return np.concatenate([self._knots[0], self.starts[1:-1]])
 
     @cached_property
     def jumps(self) -> np.ndarray:
-        """Jumps within parts, and the seams at which the acceleration jumps [s]."""
+        """Jumps within excerpts, and the seams at which the acceleration jumps [s]."""
         seams = self.starts[1:-1]
         if len(seams):
-            before, after = (self.evaluate(seams, side)[2] for side in ("before", "after"))
+            before, after = (self.evaluate(seams, side)[2] for side in SIDES)
             differs = np.abs(after - before) > 1e-9 * np.maximum(np.abs(before), np.abs(after))
             seams = seams[differs.any(1)]
-        inner = self.placed([part.within(part.motion.jumps) for part in self.parts])
+        inner = self.placed([excerpt.within(excerpt.motion.jumps) for excerpt in self.excerpts])
         return np.concatenate([inner, seams])
 
 
-def chained(parts: Sequence[Part], label: str) -> Motion:
-    """The motion of parts that meet, with their dwells and loads.
+def chained(excerpts: Sequence[Excerpt], label: str) -> Motion:
+    """The motion of excerpts that meet, with their dwells and loads.
 
     A load that is carried on both sides of a seam is carried on; so is a dwell that continues.
     """
-    seams = {(id(a), id(b)): (i, a, b) for i, (a, b) in reversed([*enumerate(pairwise(parts))])}
+    seams = {(id(a), id(b)): (i, a, b) for i, (a, b) in reversed([*enumerate(pairwise(excerpts))])}
     for i, a, b in seams.values():
         check_seam(a, b, f"motions {i + 1} and {i + 2}")
-    if len(parts) == 1 and parts[0].is_whole:
-        return replace(parts[0].motion, label=label)
-    unique = {id(part): _flat(part) for part in parts}
-    flat = [unique[id(part)] for part in parts]
-    chain = Chain(tuple(one for few in flat for one in few))
-    if len(chain.parts) > MOST_PARTS:
-        raise MotionError(f"found {len(chain.parts)} motions in a row; at most {MOST_PARTS} are possible")
-    _check_lengths(chain)
-    starts = chain.starts[np.cumsum([0, *map(len, flat)])]
-    instants = np.unique([*starts, *chain.knots])
+    if len(excerpts) == 1 and excerpts[0].is_whole:
+        return replace(excerpts[0].motion, label=label)
+    unique = {id(excerpt): _flat(excerpt) for excerpt in excerpts}
+    flat = [unique[id(excerpt)] for excerpt in excerpts]
+    joined = Joined(tuple(one for few in flat for one in few))
+    if len(joined.excerpts) > MOST_EXCERPTS:
+        raise MotionError(
+            f"found {len(joined.excerpts)} motions in a row; at most {MOST_EXCERPTS} are possible"
+        )
+    _check_lengths(joined)
+    starts = joined.starts[np.cumsum([0, *map(len, flat)])]
+    instants = np.unique([*starts, *joined.knots])
     return Motion(
-        n=parts[0].motion.n,
+        n=excerpts[0].motion.n,
         duration=float(starts[-1]),
-        evaluate=chain.evaluate,
-        jumps=chain.jumps,
+        evaluate=joined.evaluate,
+        jumps=joined.jumps,
         label=label,
-        knots=chain.knots,
-        dwells=_dwells(parts, starts, instants),
-        loads=_loads(parts, starts, instants),
+        knots=joined.knots,
+        dwells=_dwells(excerpts, starts, instants),
+        loads=_loads(excerpts, starts, instants),
     )
 
 
-def _check_lengths(chain: Chain) -> None:
-    """Refuse parts so short that they would begin and end at the same instant of the chain."""
-    short = np.flatnonzero(np.diff(chain.starts) <= 0)
+def _check_lengths(joined: Joined) -> None:
+    """Refuse excerpts so short that they would begin and end at the same instant of the whole."""
+    short = np.flatnonzero(np.diff(joined.starts) <= 0)
     if short.size:
-        part, start = chain.parts[short[0]], chain.starts[short[0]]
+        excerpt, start = joined.excerpts[short[0]], joined.starts[short[0]]
         raise MotionError(
-            f"found {part.end - part.start:g} s of '{part.motion.label}' at t = {start:g} s; so short a time "
-            "is lost in rounding there"
+            f"found {excerpt.end - excerpt.start:g} s of '{excerpt.motion.label}' at t = {start:g} s; "
+            "so short a time is lost in rounding there"
         )
 
 
-def _flat(part: Part) -> tuple[Part, ...]:
-    """The parts of a chain in the place of the chain; dwells and loads are told by the whole."""
-    inner = getattr(part.motion.evaluate, "__self__", None)
-    if part.is_whole and isinstance(inner, Chain):
-        return inner.parts
-    if not (part.motion.dwells or part.motion.loads):
-        return (part,)
-    return (replace(part, motion=replace(part.motion, dwells=(), loads=())),)
+def _flat(excerpt: Excerpt) -> tuple[Excerpt, ...]:
+    """The excerpts of joined motions in their place; dwells and loads are told by the whole."""
+    inner = getattr(excerpt.motion.evaluate, "__self__", None)
+    if excerpt.is_whole and isinstance(inner, Joined):
+        return inner.excerpts
+    if not (excerpt.motion.dwells or excerpt.motion.loads):
+        return (excerpt,)
+    return (replace(excerpt, motion=replace(excerpt.motion, dwells=(), loads=())),)
 
 
 def _moved(
-    part: Part, interval: tuple[float, float], start: float, instants: np.ndarray
+    excerpt: Excerpt, interval: tuple[float, float], start: float, instants: np.ndarray
 ) -> tuple[float, float] | None:
-    """An interval of a part's own time, when the part begins at `start`; None where it lies outside.
+    """An interval of an excerpt's own time, when the excerpt begins at `start`; None where it lies outside.
 
     Its ends are moved onto those of the sorted `instants` that are the same up to rounding.
     """
-    if interval[1] <= part.start or interval[0] >= part.end:
+    if interval[1] <= excerpt.start or interval[0] >= excerpt.end:
         return None
-    inside = np.clip(interval, part.start, part.end)
-    a, b = snapped(start + (inside - part.start), instants).tolist()
+    inside = np.clip(interval, excerpt.start, excerpt.end)
+    a, b = snapped(start + (inside - excerpt.start), instants).tolist()
     return a, b
 
 
 def _dwells(
-    parts: Sequence[Part], starts: np.ndarray, instants: np.ndarray
+    excerpts: Sequence[Excerpt], starts: np.ndarray, instants: np.ndarray
 ) -> tuple[tuple[float, float], ...]:
     found: list[tuple[float, float]] = []
-    for part, start in zip(parts, starts[:-1], strict=True):
-        for dwell in part.motion.dwells:
-            moved = _moved(part, dwell, start, instants)
+    for excerpt, start in zip(excerpts, starts[:-1], strict=True):
+        for dwell in excerpt.motion.dwells:
+            moved = _moved(excerpt, dwell, start, instants)
             if moved and found and found[-1][1] == moved[0]:
                 found[-1] = (found[-1][0], moved[1])
             elif moved:
@@ -251,12 +264,12 @@ def _dwells(
     return tuple(found)
 
 
-def _loads(parts: Sequence[Part], starts: np.ndarray, instants: np.ndarray) -> tuple[Carried, ...]:
+def _loads(excerpts: Sequence[Excerpt], starts: np.ndarray, instants: np.ndarray) -> tuple[Carried, ...]:
     found: list[Carried] = []
-    for part, start in zip(parts, starts[:-1], strict=True):
+    for excerpt, start in zip(excerpts, starts[:-1], strict=True):
         held = [k for k, one in enumerate(found) if one.end == start]
-        for own in part.motion.loads:
-            moved = _moved(part, (own.start, own.end), start, instants)
+        for own in excerpt.motion.loads:
+            moved = _moved(excerpt, (own.start, own.end), start, instants)
             if moved is None:
                 continue
             same = next((k for k in held if moved[0] == start and found[k].load == own.load), None)
@@ -268,7 +281,7 @@ def _loads(parts: Sequence[Part], starts: np.ndarray, instants: np.ndarray) -> t
     return tuple(found)
 
 
-def check_seam(a: Part, b: Part, where: str, blended: bool = False) -> None:
+def check_seam(a: Excerpt, b: Excerpt, where: str, blended: bool = False) -> None:
     """Refuse motions that do not meet; where the corner is not rounded, also a jump of the velocity."""
     if a.motion.n != b.motion.n:
         raise MotionError(f"{where}: the first moves {a.motion.n} joints, the second {b.motion.n}")
@@ -352,15 +365,15 @@ def blended(
     motions: Sequence[Motion], radii: Sequence[float], robot: Robot | None, label: str, noun: str = "motions"
 ) -> Motion:
     """Motions one after the other; each corner rounded off within its radius, or a stop where that is 0."""
-    parts = [Part.whole(motions[0])]
+    excerpts = [Excerpt.whole(motions[0])]
     for i, (motion, radius) in enumerate(zip(motions[1:], radii, strict=True)):
-        part, where = Part.whole(motion), f"{noun} {i + 1} and {i + 2}"
-        check_seam(parts[-1], part, where, blended=radius > 0)
+        excerpt, where = Excerpt.whole(motion), f"{noun} {i + 1} and {i + 2}"
+        check_seam(excerpts[-1], excerpt, where, blended=radius > 0)
         if radius > 0:
-            parts[-1:] = [*_rounded(parts[-1], part, radius, robot, where)]
+            excerpts[-1:] = [*_rounded(excerpts[-1], excerpt, radius, robot, where)]
         else:
-            parts.append(part)
-    return chained(parts, label)
+            excerpts.append(excerpt)
+    return chained(excerpts, label)
 
 
 def radii(blend: object, corners: int) -> list[float]:
@@ -383,8 +396,10 @@ def _radius(name: str, x: object) -> float:
     return found
 
 
-def _rounded(a: Part, b: Part, radius: float, robot: Robot | None, where: str) -> tuple[Part, Part, Part]:
-    """The part before the blend, the blend, and the part after it."""
+def _rounded(
+    a: Excerpt, b: Excerpt, radius: float, robot: Robot | None, where: str
+) -> tuple[Excerpt, Excerpt, Excerpt]:
+    """The excerpt before the blend, the blend, and the excerpt after it."""
     ball = Ball(a.last[0][0], robot)
     if radius < ball.least:
         raise MotionError(
@@ -394,7 +409,7 @@ def _rounded(a: Part, b: Part, radius: float, robot: Robot | None, where: str) -
     _check_corner(a, b, radius, ball, where)
     came, left = _free_from(a), _free_until(b)
     looks = [_looks(a.motion, came, a.end), _looks(b.motion, b.start, left)]
-    distances = [ball.along(part.motion, t) for part, t in zip((a, b), looks, strict=True)]
+    distances = [ball.along(excerpt.motion, t) for excerpt, t in zip((a, b), looks, strict=True)]
     largest = min(float(x.max()) for x in distances)
     if radius >= largest:
         side = "before" if float(distances[0].max()) == largest else "after"
@@ -412,10 +427,10 @@ def _rounded(a: Part, b: Part, radius: float, robot: Robot | None, where: str) -
     piece = _piece(before, after, radius, ball, longest, where)
     carried = [one.load for one in a.motion.loads if one.end >= a.end]
     loads = tuple(Carried(0.0, piece.duration, load) for load in carried)
-    return before, Part.whole(replace(piece, loads=loads)), after
+    return before, Excerpt.whole(replace(piece, loads=loads)), after
 
 
-def _check_corner(a: Part, b: Part, radius: float, ball: Ball, where: str) -> None:
+def _check_corner(a: Excerpt, b: Excerpt, radius: float, ball: Ball, where: str) -> None:
     """Refuse a blend where the arm has to stop: at a dwell, and where it takes up or puts down a load."""
     found = f"{where}: blend: found a radius of {radius:g} {ball.unit}, but"
     dwells = any(end >= a.end for _, end in a.motion.dwells)
@@ -430,18 +445,18 @@ def _check_corner(a: Part, b: Part, radius: float, ball: Ball, where: str) -> No
         raise MotionError(f"{found} a load is put down at this corner, at rest; only 0 is possible")
 
 
-def _free_from(part: Part) -> float:
-    """The last dwell or change of load before the end of a part, or its start."""
-    events = [end for _, end in part.motion.dwells]
-    events += [t for one in part.motion.loads for t in (one.start, one.end)]
-    return max([part.start, *(t for t in events if t < part.end)])
+def _free_from(excerpt: Excerpt) -> float:
+    """The last dwell or change of load before the end of an excerpt, or its start."""
+    events = [end for _, end in excerpt.motion.dwells]
+    events += [t for one in excerpt.motion.loads for t in (one.start, one.end)]
+    return max([excerpt.start, *(t for t in events if t < excerpt.end)])
 
 
-def _free_until(part: Part) -> float:
-    """The first dwell or change of load after the start of a part, or its end."""
-    events = [start for start, _ in part.motion.dwells]
-    events += [t for one in part.motion.loads for t in (one.start, one.end)]
-    return min([part.end, *(t for t in events if t > part.start)])
+def _free_until(excerpt: Excerpt) -> float:
+    """The first dwell or change of load after the start of an excerpt, or its end."""
+    events = [start for start, _ in excerpt.motion.dwells]
+    events += [t for one in excerpt.motion.loads for t in (one.start, one.end)]
+    return min([excerpt.end, *(t for t in events if t > excerpt.start)])
 
 
 def _looks(motion: Motion, start: float, end: float) -> np.ndarray:
@@ -458,8 +473,8 @@ def _crossing(ball: Ball, motion: Motion, radius: float, outside: float, inside:
     return float(change_between(holds, np.array([outside]), np.array([inside]))[1][0])
 
 
-def _piece(before: Part, after: Part, radius: float, ball: Ball, longest: float, where: str) -> Motion:
-    """The polynomials from the end of one part to the start of the next."""
+def _piece(before: Excerpt, after: Excerpt, radius: float, ball: Ball, longest: float, where: str) -> Motion:
+    """The polynomials from the end of one excerpt to the start of the next."""
     first, last = before.last, after.first
     speeds = ball.speed(first[0], first[1]) + ball.speed(last[0], last[1])
     duration = min(longest, 4 * radius / speeds) if speeds > 0 else longest

@@ -10,19 +10,17 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from armdyn.analysis.task import at_link
 from armdyn.display import Shown
 from armdyn.expression import shown
 from armdyn.motion import csv_files, profiles
 from armdyn.motion.errors import MotionError, check
-from armdyn.motion.instants import is_near
 from armdyn.motion.loads import Carried, Load, Loaded
-from armdyn.motion.motion import STEP, Motion, Side, States, rest, same, sample_times, together
+from armdyn.motion.motion import STEP, Motion, Side, States, is_near, rest, same, sample_times, together
 from armdyn.motion.profiles import Kind, through_samples, via_points
-from armdyn.motion.sequences import MOST_PARTS, Part, backwards, blended, chained, radii
-from armdyn.motion.tip import paths as tip_paths
-from armdyn.motion.tip.motions import TipLaw, tip_motion
+from armdyn.motion.sequences import MOST_EXCERPTS, Excerpt, backwards, blended, chained, radii
+from armdyn.motion.tip_motions import TipLaw, tip_arc, tip_line, tip_motion
 from armdyn.robot import Robot
-from armdyn.robot.tip import at_link
 
 
 @dataclass(frozen=True)
@@ -210,7 +208,7 @@ class Trajectory(Shown):
         """
         robot = at_link(check.robot(robot), link)
         start = check.posture("q0", q0, robot.n)
-        path, turned = tip_paths.line(robot.pose(start), end, displacement, orientation)
+        path, turned = tip_line(robot.pose(start), end, displacement, orientation)
         return cls(tip_motion("line", robot, start, path, turned, check_limits, step, law), step)
 
     @classmethod
@@ -234,7 +232,7 @@ class Trajectory(Shown):
         """
         robot = at_link(check.robot(robot), link)
         start = check.posture("q0", q0, robot.n)
-        path, turned = tip_paths.arc(robot.pose(start), centre, axis, angle, orientation)
+        path, turned = tip_arc(robot.pose(start), centre, axis, angle, orientation)
         return cls(tip_motion("circle", robot, start, path, turned, check_limits, step, law), step)
 
     # ---- with a load -----------------------------------------------------------------------------------
@@ -291,7 +289,7 @@ class Trajectory(Shown):
         What the arm carries at the end, it holds meanwhile: `a.carrying(2).rest(0.3)` puts the load down
         after the dwell, `a.carrying(2) + Trajectory.resting(q, 0.3)` before it.
         """
-        end = Part.whole(self.motion).last[0][0]
+        end = Excerpt.whole(self.motion).last[0][0]
         dwell = self.resting(end, duration, step=self.step).motion
         held = (one.load for one in self.motion.loads if one.end == self.motion.duration)
         loads = tuple(Carried(0.0, dwell.duration, load) for load in held)
@@ -304,12 +302,12 @@ class Trajectory(Shown):
     def repeated(self, times: int) -> Trajectory:
         """The motion several times, one after the other; it has to end where it begins."""
         count = check.whole_number("times", times, least=1)
-        if count > MOST_PARTS:
-            raise MotionError(f"times: found {count}; at most {MOST_PARTS} are possible")
+        if count > MOST_EXCERPTS:
+            raise MotionError(f"times: found {count}; at most {MOST_EXCERPTS} are possible")
         if count == 1:
             return Trajectory(self.motion, self.step)
         label = f"{self.motion.label}, {count} times"
-        return Trajectory(chained([Part.whole(self.motion)] * count, label), self.step)
+        return Trajectory(chained([Excerpt.whole(self.motion)] * count, label), self.step)
 
     def __add__(self, other: Any) -> Trajectory:
         """This motion and then the other, as `sequence` without blends."""

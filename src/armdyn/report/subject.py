@@ -15,8 +15,7 @@ from armdyn.drawing.views import Posture, plane_normal, view_of
 from armdyn.motion.elastic import elastic_feedforward
 from armdyn.motion.errors import MotionError
 from armdyn.motion.loads import Carried
-from armdyn.motion.timing.speed_parts import SteadyWrench, check_robot, steady_wrench
-from armdyn.motion.torques import torques_along
+from armdyn.motion.torques import SteadyWrench, check_robot, steady_wrench, torques_along
 from armdyn.motion.trajectory import Samples, Trajectory
 from armdyn.report.robot_tables import short
 from armdyn.robot import Robot

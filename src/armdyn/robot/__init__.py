@@ -1,7 +1,7 @@
 """The front door: a robot and its numeric functions.
 
 Order: derivatives, functions, related, loops/, arm, base_parameters, joints, drives, in_c, wrenches, robot,
-checks, friction, tip.
+checks, friction.
 """
 
 from armdyn.dynamics import BaseMotion

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
+from armdyn.analysis.task import at_link, tip_freedom
 from armdyn.dynamics import adaptive_regressor, friction_torques, holding_torques
 from armdyn.dynamics.friction import has_load, rows_of_friction
 from armdyn.expression import shown
@@ -29,7 +30,6 @@ from armdyn.motion.profiles import quintic
 from armdyn.motion.trajectory import Trajectory
 from armdyn.program import record
 from armdyn.robot import Robot
-from armdyn.robot.tip import at_link, tip_freedom
 from armdyn.simulation import laws
 from armdyn.simulation.controller import (
     Array,

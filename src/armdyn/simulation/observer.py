@@ -16,9 +16,9 @@ from armdyn.kernels.loop_kernel import LoopKernel
 from armdyn.model import Inertia, Mechanism, impossible_inertia
 from armdyn.model.inertia import tensor
 from armdyn.model.vector import vector
-from armdyn.motion.instants import snapped
 from armdyn.motion.loads import Load as Payload
 from armdyn.motion.loads import Loaded, payload_numbers
+from armdyn.motion.motion import snapped
 from armdyn.program import Program, record
 from armdyn.program.loops import Argument, Block, Call, Count, Counter, For, If, Load, Local, Loop, Save
 from armdyn.robot import Robot

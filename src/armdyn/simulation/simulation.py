@@ -12,7 +12,8 @@ import numpy as np
 from armdyn.kernels.arrays import Numbers
 from armdyn.kernels.cuda.arrays import array, host, is_cupy, like, on_device, zeros
 from armdyn.model.errors import ModelError
-from armdyn.motion.loads import Carried, Loaded, check_loads
+from armdyn.motion.loads import Carried, Loaded
+from armdyn.motion.motion import check_loads
 from armdyn.motion.trajectory import Trajectory
 from armdyn.progress import Update, progress_bar
 from armdyn.remarks import Remark, warn

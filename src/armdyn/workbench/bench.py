@@ -22,7 +22,7 @@ import numpy as np
 from armdyn.description.bundled import bundled_robots, bundled_text
 from armdyn.expression import ArmdynError
 from armdyn.identification import Fit, Log
-from armdyn.motion.timing.speed_parts import check_robot
+from armdyn.motion.torques import check_robot
 from armdyn.motion.trajectory import Samples, Trajectory
 from armdyn.names import one_line
 from armdyn.report.subject import default_motion

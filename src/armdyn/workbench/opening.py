@@ -11,7 +11,7 @@ from typing import Any
 
 from armdyn.identification import Fit, Log
 from armdyn.motion import load_cycle
-from armdyn.motion.timing.speed_parts import check_robot
+from armdyn.motion.torques import check_robot
 from armdyn.motion.trajectory import Trajectory
 from armdyn.names import one_line
 from armdyn.robot import Robot

@@ -14,8 +14,7 @@ from typing import Protocol
 import numpy as np
 from scipy.linalg import null_space
 
-from armdyn.motion.instants import ROUNDING
-from armdyn.motion.motion import Motion, Profile, Side, States, as_motion
+from armdyn.motion.motion import ROUNDING, Motion, Profile, Side, States, as_motion
 from armdyn.motion.trajectory import Trajectory
 
 

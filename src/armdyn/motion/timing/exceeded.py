@@ -7,36 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from armdyn.model import ModelError
-from armdyn.motion.errors import MotionError, check
+from armdyn.motion.errors import MotionError
 from armdyn.motion.timing.limits import Limit
-from armdyn.motion.timing.speed_parts import check_robot, steady_wrench
-from armdyn.motion.torques import torques_along
+from armdyn.motion.torques import RecordedMotion, with_torques
 from armdyn.motion.trajectory import Trajectory
 from armdyn.robot import Robot
-from armdyn.robot.drives import ShaftLimits
 from armdyn.robot.joints import followers, joint_limits
 
 WITHIN = 1e-6  # in parts of a limit: what exceeds it by less is rounding
 AT_RANGE = 1e-9  # rad or m, or of the largest position: the same for ranges of positions
 JUMP = 1e-6  # of the largest acceleration: what changes by less at an instant does not jump
-
-
-class Recorded(Protocol):
-    """A motion with its torques, such as the `Run` of a simulation."""
-
-    @property
-    def t(self) -> np.ndarray: ...  # (N,)
-    @property
-    def q(self) -> np.ndarray: ...  # (N, ..., n)
-    @property
-    def qd(self) -> np.ndarray: ...  # (N, ..., n)
-    @property
-    def tau(self) -> np.ndarray: ...  # (N, ..., n)
 
 
 @dataclass(frozen=True)
@@ -91,7 +76,7 @@ class Exceeded:
 
 
 def exceeded_limits(
-    robot: Robot, motion: Trajectory | Recorded, *, wrench: Any = None
+    robot: Robot, motion: Trajectory | RecordedMotion, *, wrench: Any = None
 ) -> tuple[Exceeded, ...]:
     """The robot's limits that a motion exceeds, each with the largest value and the instant; () for none.
 
@@ -100,21 +85,10 @@ def exceeded_limits(
     those of inverse dynamics with what the arm carries and a `wrench` all along, or the Run of one arm, whose
     accelerations are not judged.
     """
-    check.robot(robot)
-    if isinstance(motion, Trajectory):
-        check_robot(robot, motion)
-        at, h = motion.samples(), steady_wrench(robot, wrench)
-        return exceeded(robot, at.t, at.q, at.qd, at.qdd, torques_along(motion.loaded(robot), at, h))
-    if wrench is not None:
-        raise MotionError("wrench: it goes with a Trajectory; the torques of a run include it")
-    if not all(hasattr(motion, name) for name in ("t", "q", "qd", "tau")):
-        raise MotionError(
-            f"motion: expected a Trajectory or a Run of simulate, found {type(motion).__name__}"
-        )
-    if motion.qd.ndim > 2:
-        batch = motion.qd.shape[1:-1]
-        raise MotionError(f"motion: found a run of a batch {batch}; one arm is expected")
-    return exceeded(robot, motion.t, getattr(motion, "positions", motion.q), motion.qd, tau=motion.tau)
+    t, q, qd, qdd, tau = with_torques(robot, motion, wrench)
+    if qd.ndim > 2:
+        raise MotionError(f"motion: found a run of a batch {qd.shape[1:-1]}; one arm is expected")
+    return exceeded(robot, t, q, qd, qdd, tau)
 
 
 def exceeded(
@@ -130,10 +104,12 @@ def exceeded(
     q may also be all positions of closed chains. Speeds of motors and of joints that follow need it.
     """
     times = np.atleast_1d(np.asarray(t, float))
-    given = [None if x is None else np.atleast_2d(np.asarray(x, float)) for x in (q, qd, qdd, tau)]
-    curves = _Curves(robot, times, *given)
-    found = [one for row in curves.rows() if (one := _judged(robot, times, row)) is not None]
-    return tuple(found)
+    q, qd, qdd, tau = (None if x is None else np.atleast_2d(np.asarray(x, float)) for x in (q, qd, qdd, tau))
+    return (
+        *_by_joints(robot, times, q, qd, qdd, tau),
+        *_by_followers(robot, times, q, qd, qdd),
+        *_by_motors(robot, times, q, qd, tau),
+    )
 
 
 def sentences(found: Sequence[Exceeded]) -> list[str]:
@@ -154,131 +130,110 @@ def places(found: Sequence[Exceeded], kind: str) -> set[int]:
     return {one.index for one in found if one.kind == kind}
 
 
-@dataclass(frozen=True)
-class _Row:
-    """Values (N,) that one limit bounds, or values on an interval after each instant."""
-
-    limit: Limit
-    values: np.ndarray
-    lower: float
-    upper: float
+Curve = np.ndarray | None  # (N, n); None where it is not judged
 
 
-@dataclass(frozen=True)
-class _Curves:
-    """The curves of a motion, and the limits they are held against."""
-
-    robot: Robot
-    t: np.ndarray
-    q: np.ndarray | None
-    qd: np.ndarray | None
-    qdd: np.ndarray | None
-    tau: np.ndarray | None
-
-    def rows(self) -> Iterator[_Row]:
-        own = joint_limits(self.robot)
-        if self.q is not None:
-            free = self.robot.mechanism.free if self.q.shape[1] != self.robot.n else ()
-            yield from _rows("position", self.q[:, list(free)] if free else self.q, own.lower, own.upper)
-        for kind, x in (("velocity", self.qd), ("acceleration", self.qdd), ("jerk", self._jerk())):
-            if x is not None:
-                yield from _rows(kind, x, -getattr(own, kind), getattr(own, kind))
-        if self.tau is not None:
-            yield from _rows("torque", self.tau, -own.torque, own.torque)
-        yield from self._of_followers()
-        yield from self._of_motors(self.robot.drives.limits)
-
-    def _jerk(self) -> np.ndarray | None:
-        """(N, n) from one sample to the next; infinite where the acceleration jumps, also from rest."""
-        if self.qdd is None or len(self.t) < 2:
-            return None
-        h, change = np.diff(self.t)[:, None], np.diff(self.qdd, axis=0)
-        least = JUMP * np.abs(self.qdd).max(0, initial=0.0)
-        jumps = (h <= 0) & (np.abs(change) > least)
-        long = h > 1e-3 * np.median(h)  # over less, rounding would count
-        found = np.where(jumps, np.inf, np.divide(change, h, out=np.zeros_like(change), where=long))
-        found = np.concatenate([found, found[-1:]])
-        for end in (0, -1):
-            found[end] = np.where(np.abs(self.qdd[end]) > least, np.inf, found[end])
-        return found
-
-    def _of_followers(self) -> Iterator[_Row]:
-        others = followers(self.robot)
-        if others is None or self.q is None:
-            return
-        limits, joints = others.limits, others.joints
-        yield from _rows("follower position", others.positions(self.q), limits.lower, limits.upper, joints)
-        if self.qd is None:
-            return
-        moved = {"velocity": others.velocities(self.q, self.qd)}
-        if self.qdd is not None:
-            moved["acceleration"] = others.accelerations(self.q, self.qd, self.qdd)
-        for kind, x in moved.items():
-            bound = getattr(limits, kind)
-            yield from _rows(f"follower {kind}", x, -bound, bound, joints)
-
-    def _of_motors(self, limits: ShaftLimits) -> Iterator[_Row]:
-        if self.qd is not None and self.q is not None and np.isfinite(limits.velocity).any():
-            qd = self.robot.assembly.velocities(self.q, self.qd) if self.robot.model.loops else self.qd
-            yield from _rows(
-                "motor velocity", qd @ self.robot.drives.by_position.T, -limits.velocity, limits.velocity
-            )
-        if self.tau is None or not np.isfinite(limits.torque).any():
-            return
-        try:
-            torque = self.tau @ self.robot.drives.to_motors.T
-        except ModelError:
-            return  # they do not follow from those of the joints
-        yield from motor_torque_rows(self.robot, limits, torque)
+def _by_joints(
+    robot: Robot, t: np.ndarray, q: Curve, qd: Curve, qdd: Curve, tau: Curve
+) -> Iterator[Exceeded]:
+    own = joint_limits(robot)
+    if q is not None:
+        free = robot.mechanism.free if q.shape[1] != robot.n else ()
+        yield from _beyond(robot, t, "position", q[:, list(free)] if free else q, own.lower, own.upper)
+    jerk = None if qdd is None or len(t) < 2 else _jerk(t, qdd)
+    for kind, x in (("velocity", qd), ("acceleration", qdd), ("jerk", jerk), ("torque", tau)):
+        if x is not None:
+            yield from _beyond(robot, t, kind, x, -getattr(own, kind), getattr(own, kind))
 
 
-def motor_torque_rows(robot: Robot, limits: ShaftLimits, torque: np.ndarray) -> Iterator[_Row]:
-    """Torques (N, m) of motors; currents where a limit of current is the lower one."""
-    constants = robot.drives.torque_constant
+def _jerk(t: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+    """(N, n) from one sample to the next; infinite where the acceleration jumps, also from rest."""
+    h, change = np.diff(t)[:, None], np.diff(qdd, axis=0)
+    least = JUMP * np.abs(qdd).max(0, initial=0.0)
+    jumps = (h <= 0) & (np.abs(change) > least)
+    long = h > 1e-3 * np.median(h)  # over less, rounding would count
+    found = np.where(jumps, np.inf, np.divide(change, h, out=np.zeros_like(change), where=long))
+    found = np.concatenate([found, found[-1:]])
+    for end in (0, -1):
+        found[end] = np.where(np.abs(qdd[end]) > least, np.inf, found[end])
+    return found
+
+
+def _by_followers(robot: Robot, t: np.ndarray, q: Curve, qd: Curve, qdd: Curve) -> Iterator[Exceeded]:
+    others = followers(robot)
+    if others is None or q is None:
+        return
+    limits, joints = others.limits, others.joints
+    positions = others.positions(q)
+    yield from _beyond(robot, t, "follower position", positions, limits.lower, limits.upper, joints)
+    if qd is None:
+        return
+    moved = {"velocity": others.velocities(q, qd)}
+    if qdd is not None:
+        moved["acceleration"] = others.accelerations(q, qd, qdd)
+    for kind, x in moved.items():
+        bound = getattr(limits, kind)
+        yield from _beyond(robot, t, f"follower {kind}", x, -bound, bound, joints)
+
+
+def _by_motors(robot: Robot, t: np.ndarray, q: Curve, qd: Curve, tau: Curve) -> Iterator[Exceeded]:
+    drives, limits = robot.drives, robot.drives.limits
+    if qd is not None and q is not None and np.isfinite(limits.velocity).any():
+        moved = robot.assembly.velocities(q, qd) if robot.model.loops else qd
+        speed = moved @ drives.by_position.T
+        yield from _beyond(robot, t, "motor velocity", speed, -limits.velocity, limits.velocity)
+    if tau is None or not np.isfinite(limits.torque).any():
+        return
+    try:
+        torque = tau @ drives.to_motors.T
+    except ModelError:
+        return  # they do not follow from those of the joints
+    yield from _by_motor_torques(robot, t, torque)
+
+
+def _by_motor_torques(robot: Robot, t: np.ndarray, torque: np.ndarray) -> Iterator[Exceeded]:
+    """Of torques (N, m) of motors; of currents where a limit of current is the lower one."""
+    constants, limits = robot.drives.torque_constant, robot.drives.limits
     by_current = np.isfinite(limits.current) & (limits.torque >= limits.current * np.abs(constants))
-    yield from _rows("motor torque", torque, -limits.torque, np.where(by_current, np.inf, limits.torque))
-    bound = np.where(by_current, limits.current, np.inf)
-    yield from _rows("motor current", torque / np.where(by_current, constants, 1.0), -bound, bound)
+    most = np.where(by_current, np.inf, limits.torque)
+    yield from _beyond(robot, t, "motor torque", torque, -limits.torque, most)
+    most, current = (
+        np.where(by_current, limits.current, np.inf),
+        torque / np.where(by_current, constants, 1.0),
+    )
+    yield from _beyond(robot, t, "motor current", current, -most, most)
 
 
 def exceeded_by_motors(
     robot: Robot, t: np.ndarray, torque: np.ndarray, speed: np.ndarray
 ) -> tuple[Exceeded, ...]:
     """The same of motors alone, from their torques and speeds (N, m)."""
-    limits = robot.drives.limits
-    rows = [
-        *motor_torque_rows(robot, limits, torque),
-        *_rows("motor velocity", speed, -limits.velocity, limits.velocity),
-    ]
-    return tuple(one for row in rows if (one := _judged(robot, t, row)) is not None)
+    most = robot.drives.limits.velocity
+    fast = _beyond(robot, t, "motor velocity", speed, -most, most)
+    return (*_by_motor_torques(robot, t, torque), *fast)
 
 
-def _rows(
-    kind: str, x: np.ndarray, lower: np.ndarray, upper: np.ndarray, indices: Sequence[int] | None = None
-) -> Iterator[_Row]:
-    """Rows of those columns of x (N, k) that have limits."""
+def _beyond(
+    robot: Robot,
+    t: np.ndarray,
+    kind: str,
+    x: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    indices: Sequence[int] | None = None,
+) -> Iterator[Exceeded]:
+    """Limits that columns of x (N, k) exceed. NaN, where an arm stopped, exceeds nothing."""
+    position = kind.endswith("position")
     for k, index in enumerate(range(x.shape[1]) if indices is None else indices):
-        if np.isfinite(upper[k]) or (kind.endswith("position") and np.isfinite(lower[k])):
-            yield _Row(Limit(kind, int(index)), x[:, k], float(lower[k]), float(upper[k]))
-
-
-def _judged(robot: Robot, t: np.ndarray, row: _Row) -> Exceeded | None:
-    """The largest value beyond the limits; None within. NaN, where an arm stopped, exceeds nothing."""
-    x, position = row.values, row.limit.quantity == "position"
-    excess = np.nan_to_num(np.maximum(x - row.upper, row.lower - x), nan=-np.inf, posinf=np.inf)
-    least = AT_RANGE * max(1.0, float(np.nanmax(np.abs(x), initial=0.0))) if position else WITHIN * row.upper
-    if not (excess > least).any():
-        return None
-    worst, first = int(excess.argmax()), int((excess > least).argmax())
-    limit = row.limit
-    return Exceeded(
-        limit.kind,
-        limit.index,
-        limit.name(robot),
-        limit.unit(robot),
-        float(x[worst]),
-        row.lower,
-        row.upper,
-        float(t[worst]),
-        float(t[first]),
-    )
+        if not (np.isfinite(upper[k]) or (position and np.isfinite(lower[k]))):
+            continue
+        values, low, high = x[:, k], float(lower[k]), float(upper[k])
+        excess = np.nan_to_num(np.maximum(values - high, low - values), nan=-np.inf, posinf=np.inf)
+        largest = float(np.nanmax(np.abs(values), initial=0.0))
+        least = AT_RANGE * max(1.0, largest) if position else WITHIN * high
+        if (excess > least).any():
+            worst, first = int(excess.argmax()), int((excess > least).argmax())
+            limit = Limit(kind, int(index))
+            name, unit, value = limit.name(robot), limit.unit(robot), float(values[worst])
+            times = float(t[worst]), float(t[first])
+            yield Exceeded(kind, limit.index, name, unit, value, low, high, *times)

@@ -77,7 +77,7 @@ class Limit:
 
 
 @dataclass(frozen=True)
-class Rows:
+class LimitRows:
     """|R x| ≤ bound for x (..., n): R is the unit matrix over `coupled`.
 
     With limits of joints that follow others, these are among the x: n counts them too.
@@ -104,18 +104,18 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Limits:
+class MotionLimits:
     """Limits as they were given, and as rows."""
 
     joint: JointLimits
     motor: ShaftLimits
-    torque: Rows
-    velocity: Rows
-    acceleration: Rows
+    torque: LimitRows
+    velocity: LimitRows
+    acceleration: LimitRows
     followers: Followers | None = None
 
     @property
-    def kinds(self) -> tuple[Rows, Rows, Rows]:
+    def kinds(self) -> tuple[LimitRows, LimitRows, LimitRows]:
         return self.torque, self.velocity, self.acceleration
 
     def velocities(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
@@ -138,7 +138,7 @@ def limits_for(
     acceleration: Any = None,
     motor_torque: Any = None,
     motor_velocity: Any = None,
-) -> Limits:
+) -> MotionLimits:
     """The robot's own limits, those given instead: positive, infinite for none.
 
     Those of joints are one number or one per joint, those of motors one number or one per motor.
@@ -146,7 +146,7 @@ def limits_for(
     joint = _of_joints(robot, {"torque": torque, "velocity": velocity, "acceleration": acceleration})
     motor = _of_motors(robot, {"torque": motor_torque, "velocity": motor_velocity})
     K = _transmission(robot) if motor.any else np.zeros((len(motor.torque), robot.n))
-    found = Limits(
+    found = MotionLimits(
         joint,
         motor,
         _rows("torque", joint.torque, _torques_of(robot, K, motor.torque), motor.torque, K),
@@ -165,7 +165,7 @@ def _transmission(robot: Robot) -> np.ndarray:
         ) from None
 
 
-def _with_followers(robot: Robot, found: Limits) -> Limits:
+def _with_followers(robot: Robot, found: MotionLimits) -> MotionLimits:
     """Limits with rows for the joints that follow others and have limits of velocity or acceleration."""
     others = followers(robot)
     if others is None or not np.isfinite([others.limits.velocity, others.limits.acceleration]).any():
@@ -180,9 +180,9 @@ def _with_followers(robot: Robot, found: Limits) -> Limits:
     )
 
 
-def _widened(rows: Rows, kind: str, others: Followers, bound: np.ndarray) -> Rows:
+def _widened(rows: LimitRows, kind: str, others: Followers, bound: np.ndarray) -> LimitRows:
     n, f = len(rows.scale), len(bound)
-    return Rows(
+    return LimitRows(
         np.concatenate([rows.coupled, np.zeros((len(rows.coupled), f))], 1),
         np.concatenate([rows.bound[:n], bound, rows.bound[n:]]),
         (*rows.limits[:n], *(Limit(kind, j) for j in others.joints), *rows.limits[n:]),
@@ -235,7 +235,7 @@ def _torques_of(robot: Robot, K: np.ndarray, limits: np.ndarray) -> np.ndarray:
 
 def _rows(
     quantity: str, own: np.ndarray, R: np.ndarray, limits: np.ndarray, K: np.ndarray | None = None
-) -> Rows:
+) -> LimitRows:
     """Rows of joints with limits `own` (n,), and of motors with limits (m,) of R x.
 
     For torques K is given: that of a motor of one joint is τ / k, so its limit is k times as large there.
@@ -255,4 +255,4 @@ def _rows(
             if found < bound[j]:
                 bound[j], scale[j], labels[j] = found, R[i, j], Limit(f"motor {quantity}", int(i))
     labels += [Limit(f"motor {quantity}", int(i)) for i in coupled]
-    return Rows(R[coupled], np.append(bound, limits[coupled]), tuple(labels), scale)
+    return LimitRows(R[coupled], np.append(bound, limits[coupled]), tuple(labels), scale)

@@ -12,29 +12,28 @@ from dataclasses import dataclass
 import numpy as np
 
 from armdyn.motion.errors import MotionError
-from armdyn.motion.instants import change_between, is_near
-from armdyn.motion.motion import States
-from armdyn.motion.timing.speed_parts import Speeds
+from armdyn.motion.motion import States, change_between, is_near
+from armdyn.motion.torques import Speeds
 from armdyn.motion.trajectory import Trajectory
 
 # ------------------------------------------------------------------------------------------------------------
-# Pieces of a motion between its rests, and the instants at which friction changes its direction.
+# Strokes of a motion between its rests, and the instants at which friction changes its direction.
 
 
 REST = 1e-6  # of the top speed: slower is at rest
-FEW = 9  # instants that a piece is known at, at least
+FEW = 9  # instants that a stroke is known at, at least
 STILL = 1e-9  # of the speed one step on: slower is not moving yet
 SIGN = 1e-9  # of a surface's top speed: slower has no direction
 
 
 @dataclass(frozen=True)
-class Piece:
+class Stroke:
     """A motion between two rests, at M instants."""
 
     t: np.ndarray  # (M,) [s]
     speed: np.ndarray  # (M,) of the weighted joints
     turning: np.ndarray  # (M,) rate at which the direction of the path changes [rad/s]
-    whole: float  # length of the whole path, all pieces
+    whole: float  # length of the whole path, all strokes
 
 
 def speed_of(qd: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -42,8 +41,8 @@ def speed_of(qd: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return np.asarray(np.sqrt(np.sum((weights * qd) ** 2, -1)))
 
 
-def moving_pieces(trajectory: Trajectory, t: np.ndarray, states: States, weights: np.ndarray) -> list[Piece]:
-    """The pieces of a motion known at instants t; rests may be points or last."""
+def strokes_of(trajectory: Trajectory, t: np.ndarray, states: States, weights: np.ndarray) -> list[Stroke]:
+    """The strokes of a motion known at instants t; rests may be points or last."""
     t, states = _with_slowest(trajectory, t, states, weights)
     speed = speed_of(states[1], weights)
     moves = speed > REST * speed.max()
@@ -55,14 +54,14 @@ def moving_pieces(trajectory: Trajectory, t: np.ndarray, states: States, weights
         for rest, moving in ((first - 1, first), (last + 1, last))
     )
     turning = _turning(states[1], states[2], weights)
-    pieces = []
+    strokes = []
     for a, b, start, end in zip(first, last, starts, ends, strict=True):
         instants = np.unique(np.concatenate([[start], t[a : b + 1], [end]]))
         if len(instants) < FEW:
             instants = np.linspace(start, end, FEW)
         rates = [np.interp(instants, t, x) for x in (speed, turning)]
-        pieces.append(Piece(instants, rates[0], rates[1], whole))
-    return pieces
+        strokes.append(Stroke(instants, rates[0], rates[1], whole))
+    return strokes
 
 
 def _boundaries(
@@ -158,10 +157,10 @@ _FROM_VALUES = np.linalg.inv(np.vander(POINTS, increasing=True).T)
 PARTS = _FROM_VALUES @ ((POINTS**_POWER - (-1.0) ** _POWER) / _POWER)
 BETWEEN = (POINTS[1:] + POINTS[:-1]) / 2
 _PARTS_BETWEEN = _FROM_VALUES @ ((BETWEEN**_POWER - (-1.0) ** _POWER) / _POWER)
-CLOSER = np.array([1 / 16, 1 / 4])  # of the first and last interval of a piece: where they are cut
-ENDS = 0.5  # how many points an end of a piece gets for each that is due to its length
+CLOSER = np.array([1 / 16, 1 / 4])  # of the first and last interval of a stroke: where they are cut
+ENDS = 0.5  # how many points an end of a stroke gets for each that is due to its length
 NOTHING = 1e-12  # rad or m: joints that move less do not move
-RESTING = 1e-3  # of the top speed: slower ends of pieces are taken for points of rest
+RESTING = 1e-3  # of the top speed: slower ends of strokes are taken for points of rest
 NEAR = 0.02  # of an interval: how near to a point of rest the tangent is taken there
 TURN = 2 * np.pi  # rad of turning that get as many points as the whole length
 STRAIGHT = 1e-6  # rad: a path that turns by less at a point of rest need not stop there
@@ -179,7 +178,7 @@ class PathGrid:
     trajectory: Trajectory
     weights: np.ndarray  # (n,) of the joints in the arc length
     length: float  # of the path
-    first: np.ndarray  # the intervals that begin a piece of the path, and N
+    first: np.ndarray  # the intervals that begin a stroke of the path, and N
     t: np.ndarray  # (N, 5) instants of the given motion [s]
     s: np.ndarray  # (N, 5), from 0 to 1
     ahead: np.ndarray  # (N, 5) s from the interval's start, to its own accuracy however short the interval is
@@ -230,16 +229,16 @@ def path_grid(trajectory: Trajectory, count: int, speeds: Speeds | None) -> Path
     gives the speeds of the surfaces.
     """
     table, weights = _rough(trajectory, count)
-    pieces = moving_pieces(trajectory, *table, weights)
+    strokes = strokes_of(trajectory, *table, weights)
     knots = trajectory.motion.knots
     kinks = knots if len(knots) < max(count, ROUGH / 2) else trajectory.jumps
     others = np.unique(np.concatenate([kinks, crossings(trajectory, *table, weights, speeds)]))
     breaks = others, load_changes(trajectory)
-    density = [_density(piece) for piece in pieces]
+    density = [_density(stroke) for stroke in strokes]
     total = sum(d[-1] for _, d in density)
     instants = [
-        _instants(piece, d, max(8, round(count * d[1][-1] / total)), breaks)
-        for piece, d in zip(pieces, density, strict=True)
+        _instants(stroke, d, max(8, round(count * d[1][-1] / total)), breaks)
+        for stroke, d in zip(strokes, density, strict=True)
     ]
     start = np.concatenate([t[:-1] for t in instants])
     end = np.concatenate([t[1:] for t in instants])
@@ -271,38 +270,38 @@ def _rough(trajectory: Trajectory, count: int) -> tuple[tuple[np.ndarray, States
     return (t, states), weights
 
 
-def _density(piece: Piece) -> tuple[np.ndarray, np.ndarray]:
-    """Instants of a piece, and the share of grid points due up to each: by length, by turns, and by its ends.
+def _density(stroke: Stroke) -> tuple[np.ndarray, np.ndarray]:
+    """Instants of a stroke, and the share of grid points due up to each: by length, by turns, by its ends.
 
     From a standing start speed grows with the square root of the distance, so points are due by that too.
     """
     distance, turn = (
-        np.append(0.0, np.cumsum(np.diff(piece.t) * (rate[1:] + rate[:-1]) / 2))
-        for rate in (piece.speed, piece.turning)
+        np.append(0.0, np.cumsum(np.diff(stroke.t) * (rate[1:] + rate[:-1]) / 2))
+        for rate in (stroke.speed, stroke.turning)
     )
     along = distance / distance[-1]
     ends = np.sqrt(along) + 1 - np.sqrt(np.maximum(1 - along, 0.0))
-    return piece.t, distance[-1] / piece.whole * (along + ENDS * ends) + turn / TURN
+    return stroke.t, distance[-1] / stroke.whole * (along + ENDS * ends) + turn / TURN
 
 
 def _instants(
-    piece: Piece,
+    stroke: Stroke,
     table: tuple[np.ndarray, np.ndarray],
     count: int,
     breaks: tuple[np.ndarray, np.ndarray],
 ) -> np.ndarray:
-    """The instants of the ends of the intervals of a piece; breaks replace the regular ones next to them.
+    """The instants of the ends of the intervals of a stroke; breaks replace the regular ones next to them.
 
     Of breaks that are nearly one, those of the second kind stay.
     """
     known, density = table
     regular = np.linspace(0.0, density[-1], count + 1)
-    near = 1e-6 * (piece.t[-1] - piece.t[0])
-    others, loads = (x[(x - piece.t[0] > near) & (piece.t[-1] - x > near)] for x in breaks)
+    near = 1e-6 * (stroke.t[-1] - stroke.t[0])
+    others, loads = (x[(x - stroke.t[0] > near) & (stroke.t[-1] - x > near)] for x in breaks)
     others = others[np.diff(others, prepend=-np.inf) > near]
     inside = np.union1d(others[~is_near(others, loads, near)], loads)
     t = np.interp(regular, density, known)
-    t[0], t[-1] = piece.t[0], piece.t[-1]
+    t[0], t[-1] = stroke.t[0], stroke.t[-1]
     if inside.size:
         places = np.interp(inside, known, density)
         spoilt = np.abs(regular[1:-1, None] - places).min(1) < density[-1] / count / 2
@@ -314,7 +313,7 @@ def _instants(
 def _on_intervals(
     trajectory: Trajectory, weights: np.ndarray, start: np.ndarray, end: np.ndarray, first: np.ndarray
 ) -> PathGrid:
-    """Lengths, tangents and curvatures on the intervals [start, end]; `first` are those that begin pieces."""
+    """Lengths, tangents and curvatures on the intervals [start, end]; `first` begin strokes."""
     half = (end - start) / 2
     t = start[:, None] + half[:, None] * (POINTS + 1)
     t[:, 4] = end
@@ -375,7 +374,7 @@ def _beside_rest(
     qd: np.ndarray,
     qdd: np.ndarray,
 ) -> None:
-    """Replaces derivatives at ends of pieces, where the motion rests, by those a little inside."""
+    """Replaces derivatives at ends of strokes, where the motion rests, by those a little inside."""
     for intervals, column, sign in ((first[:-1], 0, 1.0), (first[1:] - 1, 4, -1.0)):
         rests = intervals[speed[intervals, column] < RESTING * speed.max()]
         if rests.size:
@@ -384,7 +383,7 @@ def _beside_rest(
 
 
 def _stops(tangent: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """Ends of the path, and ends of pieces where its direction changes."""
+    """Ends of the path, and ends of strokes where its direction changes."""
     stops = np.zeros(len(tangent) + 1, bool)
     stops[[0, -1]] = True
     inner = first[1:-1]

@@ -16,9 +16,9 @@ import numpy as np
 
 from armdyn.display import Shown
 from armdyn.motion.errors import MotionError, check
-from armdyn.motion.timing.laws import stretched, timed
-from armdyn.motion.timing.limits import Limit, Limits, limits_for
-from armdyn.motion.timing.speed_parts import (
+from armdyn.motion.timing.limits import Limit, MotionLimits, limits_for
+from armdyn.motion.timing.retime import stretched, timed
+from armdyn.motion.torques import (
     SpeedParts,
     SteadyWrench,
     beside_turns,
@@ -193,7 +193,7 @@ def scale_to_limits(
 
 
 def scaled_within(
-    robot: Robot, trajectory: Trajectory, limits: Limits, wrench: SteadyWrench, faster: bool
+    robot: Robot, trajectory: Trajectory, limits: MotionLimits, wrench: SteadyWrench, faster: bool
 ) -> Scaled:
     """The scaled motion, as by `scale_to_limits`; limits and wrench are checked already."""
     samples, parts = _looked_at(robot, trajectory, wrench)
@@ -242,7 +242,7 @@ def _looked_at(robot: Robot, trajectory: Trajectory, wrench: SteadyWrench) -> tu
     return Samples(*(np.concatenate(x)[order] for x in columns)), joined([parts, further], order)
 
 
-def rate_within(limits: Limits, parts: SpeedParts, samples: Samples, most: float) -> Rate:
+def rate_within(limits: MotionLimits, parts: SpeedParts, samples: Samples, most: float) -> Rate:
     """The largest rate of the motion's own time that meets all limits at the samples."""
     if not parts.is_parabola:
         return _searched(limits, parts, samples, most)
@@ -259,7 +259,7 @@ def rate_within(limits: Limits, parts: SpeedParts, samples: Samples, most: float
     return largest_rate(A, B, C, bounds, most)
 
 
-def _searched(limits: Limits, parts: SpeedParts, samples: Samples, most: float) -> Rate:
+def _searched(limits: MotionLimits, parts: SpeedParts, samples: Samples, most: float) -> Rate:
     """The largest rate, as by `rate_within`, for torques that are any function of the rate."""
 
     velocity, acceleration = _moved(limits, samples)
@@ -272,13 +272,13 @@ def _searched(limits: Limits, parts: SpeedParts, samples: Samples, most: float) 
     return searched_rate(shares, most)
 
 
-def _moved(limits: Limits, samples: Samples) -> tuple[np.ndarray, np.ndarray]:
+def _moved(limits: MotionLimits, samples: Samples) -> tuple[np.ndarray, np.ndarray]:
     """The velocities and accelerations at samples that limits are held against."""
     velocity = limits.velocities(samples.q, samples.qd)
     return velocity, limits.accelerations(samples.q, samples.qd, samples.qdd)
 
 
-def place_of(row: int, limits: Limits, samples: Samples) -> tuple[Limit, int, int]:
+def place_of(row: int, limits: MotionLimits, samples: Samples) -> tuple[Limit, int, int]:
     """The limit, the sample and the place among rows of its kind, of a row of `rate_within`."""
     for rows in limits.kinds:
         count = len(rows.bound)
@@ -288,7 +288,7 @@ def place_of(row: int, limits: Limits, samples: Samples) -> tuple[Limit, int, in
     raise IndexError(row)
 
 
-def _impossible(robot: Robot, samples: Samples, parts: SpeedParts, limits: Limits, rate: Rate) -> str:
+def _impossible(robot: Robot, samples: Samples, parts: SpeedParts, limits: MotionLimits, rate: Rate) -> str:
     """Message where every rate is impossible: at some joint and sample even standing still needs too much."""
     assert rate.row is not None
     rows = limits.torque

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from itertools import product
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from armdyn.display import Shown
 from armdyn.expression import shown
 from armdyn.motion.errors import MotionError, check
-from armdyn.motion.instants import SAME_INSTANT, snapped
 from armdyn.motion.loads import Loaded
-from armdyn.motion.motion import Motion, Side, States
-from armdyn.motion.timing.laws import checked_dwells, stretched, with_instants
-from armdyn.motion.timing.limits import Limit, Limits, limits_for
-from armdyn.motion.timing.passes import PathPass, path_pass
+from armdyn.motion.motion import SAME_INSTANT, Motion, Side, States, place_among, snapped
+from armdyn.motion.timing.limits import Limit, LimitRows, MotionLimits, limits_for
+from armdyn.motion.timing.passes import MOST, PathPass, PathRows, path_pass
 from armdyn.motion.timing.path import (
     NEAR,
     POINTS,
@@ -28,35 +28,369 @@ from armdyn.motion.timing.path import (
     path_grid,
     speed_of,
 )
-from armdyn.motion.timing.rows import (
-    PathLimits,
-    PathTorques,
-    between_ends,
-    linear_rows,
-    path_limits,
-    path_torques,
-)
+from armdyn.motion.timing.retime import checked_dwells, stretched, with_instants
 from armdyn.motion.timing.scaling import rate_within, scaled_within
-from armdyn.motion.timing.speed_parts import SteadyWrench, check_timed, loaded_parts, steady_wrench
+from armdyn.motion.torques import SpeedParts, SteadyWrench, check_timed, loaded_parts, steady_wrench
 from armdyn.motion.trajectory import Samples, Trajectory
 from armdyn.progress import stage
 from armdyn.robot import Robot
 from armdyn.robot.drives import ShaftLimits
-from armdyn.robot.friction import dry_surfaces, surface_speeds
+from armdyn.robot.friction import dry_surfaces, friction_parts, surface_speeds
 from armdyn.robot.joints import JointLimits
+
+# ------------------------------------------------------------------------------------------------------------
+# Limits along a path as rows for `passes`.
+#
+# At a point of the path the torques are a u + b x + v √x + c, with x = ṡ² and u = s̈: a is B q', b is B q'' +
+# C(q, q') q', v is F_v q', and c dry friction in the direction of q', gravity, offset and tip wrench.
+# Accelerations are q' u + q'' x and velocities q' √x. All are held at the five points of every interval,
+# where x is x_i + 2 (s − s_i) u. For the passes √x is replaced by a tangent.
+#
+# Friction that is curved over speed, such as cubic and Stribeck friction, is replaced by tangents, too. Load
+# friction makes of τ_r (the torque without friction) τ_r (1 + Fl s) where τ_r > 0 and τ_r (1 − Fl s) where it
+# is not. With f all other friction, τ ≤ limit is then τ_r (1 + Fl s) + f ≤ limit as long as f ≤ limit, else
+# it is τ_r (1 − Fl s) + f ≤ limit, and likewise below: a row with two limits becomes two rows with one each.
+#
+# A motor that drives several joints has a row R τ, and so have all coefficients. With load friction this is
+# Σ_j R_j (τ_rj + Fl_j s_j |τ_rj|) + R f. Where R_j Fl_j s_j > 0 the term is the larger one of two that are
+# linear, and both are held against the upper limit; where it is negative, load friction would help and is not
+# counted. So limits are kept, and the motion is somewhat slower than it could be.
+
+
+Curved: TypeAlias = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+Linear: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+ZERO = 1e-12  # of the largest coefficient of u: smaller ones count as this
+
+
+@dataclass(frozen=True)
+class PathTorques:
+    """The torques at the points of N intervals, (N, 5, n): a u, and at the rate √x those of `parts`."""
+
+    a: np.ndarray
+    parts: SpeedParts  # an interval has one direction of dry friction and of load friction
+
+    @property
+    def c(self) -> np.ndarray:
+        """What does not depend on the speed."""
+        return np.asarray(self.parts.static + self.parts.dry)
+
+    @property
+    def rubs(self) -> np.ndarray:
+        """The part of c that is friction."""
+        return np.asarray(self.parts.dry + self.parts.offset)
+
+    def at_ends(self, x: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """Torques (N, 2, n) where the intervals begin and end, for x (N + 1,) and u (N,)."""
+        a, c, parts = self.a[:, [0, 4]], self.c[:, [0, 4]], self.parts.map(lambda y: y[:, [0, 4]])
+        x = np.stack([x[:-1], x[1:]], 1)[..., None]
+        friction = parts.linear * np.sqrt(x) + parts.dry + parts.offset
+        rigid = a * u[:, None, None] + parts.squared * x + c - parts.dry - parts.offset
+        return np.asarray(rigid + parts.load * np.abs(rigid) + friction + parts.curved(np.sqrt(x)))
+
+    def at_rest(self) -> np.ndarray:
+        """Torques (N, 5, n) of motions that hardly move."""
+        rigid = self.c - self.parts.dry - self.parts.offset
+        return np.asarray(self.c + self.parts.load * np.abs(rigid))
+
+    @property
+    def is_curved(self) -> bool:
+        """Whether friction has terms that neither are dry nor grow with √x."""
+        return bool(self.parts.speeds.any())
+
+    def curved(self, root: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """These terms and their derivatives by x, (N, 5, n) each, for √x (N, 5, 1), which is not zero."""
+        return self.parts.curved(root), self.parts.slope(root) / (2 * root)
+
+
+def path_torques(loaded: Loaded, grid: PathGrid, wrench: SteadyWrench) -> PathTorques:
+    """The torques along a path, on each interval with the load there."""
+    parts = loaded_parts(loaded, grid.t[:, 2], (grid.q, grid.dq, grid.ddq), wrench)
+
+    def pushed(robot: Robot, q: np.ndarray, dq: np.ndarray) -> np.ndarray:
+        return np.asarray(robot.inverse_dynamics(q, np.zeros_like(q), dq, wrench))
+
+    a = loaded.evaluate(pushed, grid.t[:, 2], grid.q, grid.dq) - parts.static
+    # A joint that turns around does so at an end of an interval, where its sign is open.
+    middle = friction_parts(loaded.robot, grid.q[:, 2:3])
+    ways, everywhere = middle.speed(grid.dq[:, 2:3]), friction_parts(loaded.robot, grid.q)
+    dry, load = (np.broadcast_to(x, a.shape) for x in (everywhere.dry_of(ways), middle.shares(ways)))
+    return PathTorques(a, replace(parts, dry=dry, load=load))
+
+
+@dataclass(frozen=True)
+class PathLimits:
+    """Rows low ≤ a u + b x + v √x + c ≤ high at the points of N intervals, and bounds of x.
+
+    The m rows are in parts of the limit: first those of torques, then those of accelerations. `further` are
+    rows of their own.
+    """
+
+    limits: tuple[Limit, ...]  # (m,) what the rows limit
+    a: np.ndarray  # (N, 5, m)
+    b: np.ndarray
+    v: np.ndarray
+    c: np.ndarray
+    low: np.ndarray  # −1, and 1 below, but at rest no dry friction helps
+    high: np.ndarray
+    ahead: np.ndarray  # (N, 5) 2 (s − s_i)
+    most: np.ndarray  # (N + 1,) of x at the ends of the intervals
+    inner: np.ndarray  # (N, 5) of x at the points
+    rubs: np.ndarray  # (N, 5, m) the part of c that is friction
+    load: np.ndarray  # (N, 5, m) Fl s of load friction
+    stops: np.ndarray  # (N, 5) whether the path is at rest there
+    curved: Curved | None  # friction and its slope by x (N, 5, m), of √x (N, 5, 1)
+    further: PathLimits | None = None
+
+    @property
+    def is_linear(self) -> bool:
+        """True if the rows are linear in x."""
+        own = self.curved is None and not self.v.any() and not self.load.any()
+        return own and (self.further is None or self.further.is_linear)
+
+    def at_points(self, x: np.ndarray) -> np.ndarray:
+        """x at the points of the intervals (N, 5), from those at their ends (N + 1,)."""
+        return between_ends(x, self.ahead / self.ahead[:, 4:])
+
+    @property
+    def every_limit(self) -> tuple[Limit, ...]:
+        """Limits of all rows, those of `further` included."""
+        return self.limits + (() if self.further is None else self.further.limits)
+
+    def place(self, row: int) -> int | None:
+        """The place among `every_limit` of a row of `linear_rows`; None where that is one of velocity."""
+        m = len(self.limits)
+        own = 2 * m if self.load.any() else m
+        count = own + len(self.every_limit) - m
+        if not 0 <= row < 5 * count:
+            return None
+        row %= count
+        return row % m if row < own else row - own + m
+
+
+def between_ends(x: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """x (N, k) at shares (N, k) of the intervals, from those at their ends (N + 1,): it is linear in s."""
+    return np.asarray(np.maximum(x[:-1, None] + share * np.diff(x)[:, None], 0.0))
+
+
+def path_limits(grid: PathGrid, torques: PathTorques, limits: MotionLimits) -> PathLimits:
+    """The limits that are finite, as rows."""
+    n, rows = torques.a.shape[-1], limits.torque
+    kept = np.flatnonzero(np.isfinite(rows.bound))
+    if not (torques.parts.load.any() and len(rows.coupled)):
+        return _path_limits(grid, torques, limits, kept)
+    joints = _path_limits(grid, torques, limits, kept[kept < n])
+    return replace(joints, further=_one_limit_each(grid, torques, rows, joints))
+
+
+def _path_limits(grid: PathGrid, torques: PathTorques, limits: MotionLimits, kept: np.ndarray) -> PathLimits:
+    """Rows of accelerations, and those rows of torques that are `kept`, in parts of their limits."""
+    bounded = np.flatnonzero(np.isfinite(limits.acceleration.bound))
+    first, shape = len(kept), (*grid.s.shape, len(kept) + len(bounded))
+
+    def of_torque(x: np.ndarray) -> np.ndarray:
+        return np.asarray(limits.torque.of(x)[..., kept] * (1 / limits.torque.bound[kept]))
+
+    def rows(torque: np.ndarray, acceleration: np.ndarray | None = None) -> np.ndarray:
+        result = np.zeros(shape)
+        result[..., :first] = of_torque(torque)
+        if acceleration is not None:
+            per = 1 / limits.acceleration.bound[bounded]
+            result[..., first:] = limits.acceleration.of(acceleration)[..., bounded] * per
+        return result
+
+    low, high = np.full(shape, -1.0), np.full(shape, 1.0)
+    for stops, column in ((grid.stops[:-1], 0), (grid.stops[1:], 4)):
+        dry = of_torque(torques.parts.dry[stops, column])
+        low[stops, column, :first] += np.maximum(dry, 0.0)
+        high[stops, column, :first] += np.minimum(dry, 0.0)
+    load = np.zeros(shape)
+    if torques.parts.load.any():  # rows of joints only
+        load[..., :first] = torques.parts.load[..., kept]
+
+    def curved(root: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        value, slope = torques.curved(root)
+        return rows(value), rows(slope)
+
+    most, speed, at_rest = _speeds(grid, limits)
+    return PathLimits(
+        limits=(
+            *(limits.torque.limits[k] for k in kept),
+            *(limits.acceleration.limits[k] for k in bounded),
+        ),
+        a=rows(torques.a, limits.velocities(grid.q, grid.dq)),
+        b=rows(torques.parts.squared, limits.accelerations(grid.q, grid.dq, grid.ddq)),
+        v=rows(torques.parts.linear),
+        c=rows(torques.c),
+        low=low,
+        high=high,
+        ahead=2 * grid.ahead,
+        most=most,
+        inner=speed,
+        rubs=rows(torques.rubs),
+        load=load,
+        stops=at_rest,
+        curved=curved if torques.is_curved else None,
+    )
+
+
+def _speeds(grid: PathGrid, limits: MotionLimits) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Bounds of x at the ends of intervals (N + 1,) and at points (N, 5), and whether these are at rest."""
+    with np.errstate(divide="ignore", over="ignore"):
+        each = limits.velocity.bound / np.abs(limits.velocity.of(limits.velocities(grid.q, grid.dq)))
+        speed = np.minimum(np.min(each, -1) ** 2, MOST)
+    most = np.append(speed[:, 0], MOST)
+    most[1:] = np.minimum(most[1:], speed[:, 4])
+    most[grid.stops] = 0.0
+    at_rest = np.zeros(grid.s.shape, bool)
+    at_rest[:, 0], at_rest[:, 4] = grid.stops[:-1], grid.stops[1:]
+    return most, speed, at_rest
+
+
+def _one_limit_each(
+    grid: PathGrid, torques: PathTorques, limits: LimitRows, joints: PathLimits
+) -> PathLimits:
+    """The rows of motors that drive several joints, under load friction: each has an upper limit only.
+
+    The lower limit of a row is the upper one of its negative. What is the same for all rows is that of the
+    rows of `joints`.
+    """
+    n, load = torques.a.shape[-1], torques.parts.load[:, 0]
+    rubbing = np.flatnonzero(load.any(0))  # joints with load friction
+    rows, factors, of_rows = [], [], []
+    for row, most, label in zip(limits.coupled, limits.bound[n:], limits.limits[n:], strict=True):
+        for sign in (1.0, -1.0):
+            one = sign / most * row
+            against = np.maximum(one * load, 0.0)  # (N, n)
+            driven = [j for j in rubbing if one[j]]
+            for chosen in product((1.0, -1.0), repeat=len(driven)):
+                signs = np.zeros(n)
+                signs[driven] = chosen
+                rows.append(one)
+                factors.append(one + signs * against)
+                of_rows.append(label)
+    R, F = np.array(rows), np.stack(factors, -1)  # (m, n), (N, n, m)
+
+    def of_friction(x: np.ndarray) -> np.ndarray:
+        return np.asarray(x @ R.T)
+
+    def of_rigid(x: np.ndarray) -> np.ndarray:
+        return np.asarray(np.einsum("kpj,kjm->kpm", x, F))
+
+    def curved(root: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        value, slope = torques.curved(root)
+        return of_friction(value), of_friction(slope)
+
+    rubs = of_friction(torques.rubs)
+    high = np.ones(rubs.shape)
+    for stops, column in ((grid.stops[:-1], 0), (grid.stops[1:], 4)):
+        high[stops, column] += np.minimum(of_friction(torques.parts.dry[stops, column]), 0.0)
+    return replace(
+        joints,
+        limits=tuple(of_rows),
+        a=of_rigid(torques.a),
+        b=of_rigid(torques.parts.squared),
+        v=of_friction(torques.parts.linear),
+        c=of_rigid(torques.c - torques.rubs) + rubs,
+        low=np.full(rubs.shape, -MOST),
+        high=high,
+        rubs=rubs,
+        load=np.zeros(rubs.shape),
+        curved=curved if torques.is_curved else None,
+    )
+
+
+def linear_rows(limits: PathLimits, x: np.ndarray | None = None) -> PathRows:
+    """The rows with √x replaced by its tangent at x (N, 5), where there is viscous friction.
+
+    A tangent lies above √x, so a limit that friction works against is nowhere exceeded by it.
+    """
+    rows = _linear(limits, x)
+    if limits.further is not None:
+        pairs = zip(rows, _linear(limits.further, x), strict=True)
+        a, b, one, other = (np.concatenate(pair, -1) for pair in pairs)
+        rows = a, b, one, other
+    return _divided(limits, *rows)
+
+
+def _linear(limits: PathLimits, x: np.ndarray | None) -> Linear:
+    """a, b and the two limits of rows one ≤ a u + b x ≤ other, (N, 5, m) each, x that of the start."""
+    b, c = np.zeros_like(limits.b), limits.rubs  # of friction
+    if x is not None:
+        root = np.sqrt(np.maximum(x, 1e-12 * max(float(x.max()), 1e-300)))[..., None]
+        moves = x[..., None] > 0  # at rest there is none
+        v = np.where(moves, limits.v, 0.0)
+        b = b + v / (2 * root)
+        c = c + v * (root / 2)
+        if limits.curved is not None:
+            value, slope = limits.curved(root)
+            b, c = b + np.where(moves, slope, 0.0), c + np.where(moves, value - slope * root * root, 0.0)
+    if limits.load.any():
+        friction = c if x is None else c + b * x[..., None]
+        return _one_sided(limits, b, c, *_load_factors(limits, friction))
+    a, b, c = limits.a, limits.b + b, limits.c - limits.rubs + c
+    return a + limits.ahead[..., None] * b, b, limits.low - c, limits.high - c
+
+
+def _load_factors(limits: PathLimits, friction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Factors of τ_r in the rows that bound torques above and below, where all other friction is given."""
+    above = 1 + np.where(limits.high >= friction, limits.load, -limits.load)
+    below = 1 - np.where(limits.low <= friction, limits.load, -limits.load)
+    rest = limits.stops[..., None]  # friction that a load adds does not help there either
+    return np.where(rest, np.maximum(above, 1), above), np.where(rest, np.maximum(below, 1), below)
+
+
+def _one_sided(
+    limits: PathLimits, b: np.ndarray, c: np.ndarray, above: np.ndarray, below: np.ndarray
+) -> Linear:
+    """Rows, each twice: with its upper limit and a factor of τ_r, and with its lower limit and another."""
+    factor = np.concatenate([above, below], -1)
+    a, of_x, rest, b, c = (
+        np.concatenate([y, y], -1) for y in (limits.a, limits.b, limits.c - limits.rubs, b, c)
+    )
+    b, c = factor * of_x + b, factor * rest + c
+    a = factor * a + limits.ahead[..., None] * b
+    none = np.full_like(limits.low, MOST)
+    low, high = np.concatenate([-none, limits.low], -1), np.concatenate([limits.high, none], -1)
+    return a, b, low - c, high - c
+
+
+def _divided(
+    limits: PathLimits, a: np.ndarray, b: np.ndarray, one: np.ndarray, other: np.ndarray
+) -> PathRows:
+    """Rows one ≤ a u + b x ≤ other, solved for u."""
+    count, m = len(a), a.shape[1] * a.shape[2]
+    a, b, one, other = (y.reshape(count, m) for y in (a, b, one, other))
+    least = max(ZERO * np.abs(a).max(initial=0.0), 1e-200)  # all are zero where no joint with a limit moves
+    per = 1 / np.where(np.abs(a) < least, np.copysign(least, a), a)
+    one, other = one * per, other * per
+    slope, low, high = (np.empty((count, m + 3)) for _ in range(3))
+    np.multiply(b, -per, out=slope[:, :m])
+    np.minimum(one, other, out=low[:, :m])
+    np.maximum(one, other, out=high[:, :m])
+    # At inner points speed is bounded by rows that have no lower side.
+    ahead = limits.ahead[:, 1:4]
+    slope[:, m:], low[:, m:], high[:, m:] = -1 / ahead, -MOST, limits.inner[:, 1:4] / ahead
+    return PathRows(limits.ahead[:, 4], slope, low, high, limits.most)
+
 
 # ------------------------------------------------------------------------------------------------------------
 # Messages about paths that cannot be followed: the joint, and the place on the path.
 
 
 def why_not(
-    robot: Robot, grid: PathGrid, torques: PathTorques, rows: PathLimits, limits: Limits, found: PathPass
+    robot: Robot,
+    grid: PathGrid,
+    torques: PathTorques,
+    rows: PathLimits,
+    limits: MotionLimits,
+    found: PathPass,
 ) -> str:
     """One sentence about the interval at which a pass found no speed."""
     i = found.failed
     place = f"at {100 * grid.s[i, 0]:.4g} % of the path (t = {grid.t[i, 0]:.6g} s of the given motion)"
     stops = [point for point, end in ((0, i), (4, i + 1)) if grid.stops[end]]
-    needs = np.concatenate([torques.at_rest()[i], (torques.c[i] - torques.dry[i])[stops]])
+    needs = np.concatenate([torques.at_rest()[i], (torques.c[i] - torques.parts.dry[i])[stops]])
     share = limits.torque.share(needs)
     row, column = (int(k) for k in np.unravel_index(np.argmax(share), share.shape))
     if share[row, column] > 1:
@@ -71,7 +405,7 @@ def why_not(
     )
 
 
-def too_much(robot: Robot, limits: Limits, torque: np.ndarray, row: int, place: str, cause: str) -> str:
+def too_much(robot: Robot, limits: MotionLimits, torque: np.ndarray, row: int, place: str, cause: str) -> str:
     """Sentence that torques (n,) are beyond the limit of a row."""
     rows = limits.torque
     limit, unit = rows.limits[row], rows.limits[row].unit(robot)
@@ -79,7 +413,7 @@ def too_much(robot: Robot, limits: Limits, torque: np.ndarray, row: int, place: 
     return f"{limit.name(robot)} {place}: {cause} {needs:.6g} {unit}, the limit is {abs(most):.6g} {unit}"
 
 
-def _culprit(limits: Limits, rows: PathLimits, found: PathPass, dq: np.ndarray) -> Limit:
+def _culprit(limits: MotionLimits, rows: PathLimits, found: PathPass, dq: np.ndarray) -> Limit:
     """The limit of the rows that exclude each other; velocity where it is no other."""
     known = [rows.place(row) for row in (found.lower, found.upper)]
     places = [place for place in known if place is not None]
@@ -103,7 +437,7 @@ class Intervals:
     acceleration: np.ndarray  # (N,) [1/s²]
 
 
-def check_holds(loaded: Loaded, trajectory: Trajectory, wrench: SteadyWrench, limits: Limits) -> None:
+def check_holds(loaded: Loaded, trajectory: Trajectory, wrench: SteadyWrench, limits: MotionLimits) -> None:
     """Refuse dwells on which the arm is too heavy to be held, with whatever it carries then."""
     for start, end in trajectory.dwells:
         t = _cut(start, end, loaded.boundaries)
@@ -286,7 +620,7 @@ class TimedPath:
         """Positions, velocities, accelerations (N, n) at times (N,)."""
         edges, intervals, dwells = self._stretches
         length = self.grid.ahead[:, 4]
-        k = np.searchsorted(edges[1:-1], t, side="right" if side == "after" else "left")
+        k = place_among(edges[1:-1], t, side)
         late, i, rests = t - edges[k], intervals[k], dwells[k]
         ends = t == edges[k + 1]  # exactly: at the end the arm rests
         if rests.any():
@@ -365,7 +699,7 @@ def instants(grid: PathGrid, i: np.ndarray, ahead: np.ndarray) -> np.ndarray:
 
 GRID = 1000  # intervals; costs about 0.1 % of the least time, and twice as many half of that
 LEAST = 10
-MOST = 1_000_000
+MOST_INTERVALS = 1_000_000
 EXCESS = 2e-4  # of a limit: intervals that go beyond one by more between their points are cut in two
 ROUNDS = 12  # of cutting, at most
 ENDLESS = 1e15  # a larger x is not bounded by any limit [1/s²]
@@ -402,11 +736,11 @@ class TimeOptimal(Shown):
 
 
 @dataclass(frozen=True)
-class _Task:
+class _Problem:
     """A robot with its loads, and its limits."""
 
     loaded: Loaded
-    limits: Limits
+    limits: MotionLimits
     wrench: SteadyWrench
 
     def on(self, grid: PathGrid) -> tuple[PathTorques, PathLimits]:
@@ -475,10 +809,10 @@ def time_optimal(
     check_timed(robot, trajectory)
     limits = limits_for(robot, torque, velocity, acceleration, motor_torque, motor_velocity)
     wrench = steady_wrench(robot, wrench)
-    task = _Task(trajectory.loaded(robot), limits, wrench)
+    task = _Problem(trajectory.loaded(robot), limits, wrench)
     count = check.whole_number("grid", grid, LEAST)
-    if count > MOST:
-        raise MotionError(f"grid: found {shown(grid)}; at most {MOST} intervals are possible")
+    if count > MOST_INTERVALS:
+        raise MotionError(f"grid: found {shown(grid)}; at most {MOST_INTERVALS} intervals are possible")
     if len(checked_dwells(trajectory)):
         check_holds(task.loaded, trajectory, wrench, limits)
     first = path_grid(trajectory, count, surface_speeds(robot) if dry_surfaces(robot) else None)
@@ -503,7 +837,7 @@ def time_optimal(
     return task.result(timed.grid, Trajectory(motion, trajectory.step), found, excess)
 
 
-def _scaled(task: _Task, grid: PathGrid, least: float) -> TimeOptimal | None:
+def _scaled(task: _Problem, grid: PathGrid, least: float) -> TimeOptimal | None:
     """The given motion scaled linearly, where that takes less than the `least` time; else None.
 
     Where the given motion has the fastest shape there is, it may win by what the grid costs.
@@ -536,7 +870,7 @@ def _scaled(task: _Task, grid: PathGrid, least: float) -> TimeOptimal | None:
     return task.result(grid, scaled.trajectory, found, 0.0)
 
 
-def _solved(task: _Task, grid: PathGrid) -> tuple[TimedPath, PathTorques, float]:
+def _solved(task: _Problem, grid: PathGrid) -> tuple[TimedPath, PathTorques, float]:
     """The fastest profile, on a grid fine enough to keep the limits between its points; and its excess."""
     found: tuple[TimedPath, PathTorques, float] | None = None
     for _ in range(ROUNDS):

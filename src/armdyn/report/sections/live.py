@@ -18,7 +18,7 @@ from armdyn.drawing.views import nice_below, view_of
 from armdyn.dynamics import CAUSES
 from armdyn.expression import ArmdynError
 from armdyn.kernels.javascript import function_text, loop_text
-from armdyn.motion.timing.speed_parts import SteadyWrench
+from armdyn.motion.torques import SteadyWrench
 from armdyn.names import one_line
 from armdyn.program import Program, record
 from armdyn.program.program import inline

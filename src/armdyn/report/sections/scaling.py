@@ -15,10 +15,10 @@ from armdyn.drawing.sheet import Given, sheet, sheet_of
 from armdyn.drawing.style import GREY, styled
 from armdyn.expression import ArmdynError
 from armdyn.identification.looking_over import runs
-from armdyn.motion.timing.limits import Limits, limits_for
+from armdyn.motion.timing.limits import MotionLimits, limits_for
 from armdyn.motion.timing.scaling import Scaled, scale_to_limits
-from armdyn.motion.timing.speed_parts import check_robot
 from armdyn.motion.timing.time_optimal import TimeOptimal, time_optimal
+from armdyn.motion.torques import check_robot
 from armdyn.motion.trajectory import Trajectory
 from armdyn.report.page import Part, Picture, number, paragraph, warning
 from armdyn.report.subject import Subject
@@ -75,7 +75,7 @@ def path_speed(robot: Robot, optimal: TimeOptimal) -> PathSpeed:
     return PathSpeed(names, optimal.s, optimal.speed, reached)
 
 
-def _limits(robot: Robot, timing: TimeOptimal | Scaled | None) -> Limits:
+def _limits(robot: Robot, timing: TimeOptimal | Scaled | None) -> MotionLimits:
     """The limits of joints and motors that a timing was computed with; without one, those of the robot."""
     if timing is None:
         return limits_for(robot)

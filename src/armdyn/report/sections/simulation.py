@@ -28,7 +28,7 @@ from armdyn.drawing.curves import (
 from armdyn.drawing.errors import ReportError, check
 from armdyn.drawing.sheet import Given, Sheet, sheet
 from armdyn.drawing.style import GREY, INK, styled
-from armdyn.motion.timing.speed_parts import check_robot
+from armdyn.motion.torques import check_robot
 from armdyn.motion.trajectory import Trajectory
 from armdyn.report.page import Markup, Part, Picture, join, number, tag
 from armdyn.report.subject import Subject

@@ -16,13 +16,13 @@ from armdyn.analysis.manipulability import (
     force_ellipsoid,
     velocity_ellipsoid,
 )
+from armdyn.analysis.task import TipFreedom, tip_freedom
 from armdyn.drawing.solids import cone
 from armdyn.drawing.views import nice_below
 from armdyn.expression import ArmdynError
-from armdyn.motion.tip.task import tip_task
+from armdyn.motion.inverse_kinematics import tip_task
 from armdyn.robot import Robot
 from armdyn.robot.joints import JointLimits
-from armdyn.robot.tip import TipFreedom, tip_freedom
 from armdyn.workbench.bench import Bench
 from armdyn.workbench.moment import Moment
 from armdyn.workbench.scene.arm import add_mesh, pose_of, quaternion, rotation, stretch

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from armdyn.analysis.task import tip_freedom
 from armdyn.expression import ArmdynError
 from armdyn.motion import Trajectory, bundled_cycles, load_cycle, scale_to_limits, time_optimal
 from armdyn.motion.timing.limits import limits_for
-from armdyn.motion.tip.task import can_keep_orientation
 from armdyn.names import one_line
 from armdyn.report.page import Markup, join, tag
 from armdyn.report.subject import default_motion
@@ -295,7 +295,7 @@ def make_motion(bench: Bench, q0: np.ndarray, q1: np.ndarray, law: str, duration
         raise ViewError("start and end are the same posture: move the arm in between")
     maker, start, last = _LAWS[law], f"q0 = {listed(q0)}", f"q1 = {listed(q1)}"
     if maker == "line":
-        turns = can_keep_orientation(bench.robot)  # to the pose; other arms only to the point
+        turns = tip_freedom(bench.robot).keeps_orientation  # to the pose; other arms only to the point
         goal, at = bench.robot.pose(q1), "" if turns else "[:3, 3]"
         end = goal if turns else goal[:3, 3]
         motion = Trajectory.line(bench.robot, q0, end, profile="quintic", duration=duration)

@@ -1,4 +1,4 @@
-"""Motions of the tip: a path, a timing law along it, and the joints that follow."""
+"""Motions of the tip: straight lines and arcs, a timing law along them, and the joints that follow."""
 
 from __future__ import annotations
 
@@ -8,16 +8,144 @@ from typing import Any, TypedDict
 
 import numpy as np
 from numpy.polynomial import chebyshev
+from scipy.spatial.transform import Rotation
 
-from armdyn.motion import profiles
+from armdyn.analysis.task import TipTask, tip_freedom
+from armdyn.expression import shown
 from armdyn.motion.errors import MotionError, check
+from armdyn.motion.inverse_kinematics import (
+    missing_text,
+    nearest_reachable,
+    place_text,
+    position_or_pose,
+    tip_task,
+)
 from armdyn.motion.motion import Motion, Profile, as_motion, composed, rest, sample_times, together
-from armdyn.motion.tip.inverse_kinematics import missing_text, nearest_reachable, place_text
-from armdyn.motion.tip.paths import TipPath
-from armdyn.motion.tip.task import SINGULAR, TipTask, can_keep_orientation, tip_task
+from armdyn.motion.profiles import LAWS, check_law
 from armdyn.robot import Robot
 from armdyn.robot.joints import JointLimits, followers, joint_limits, joint_name
 from armdyn.robot.loops.assembly import LoopError
+
+# ------------------------------------------------------------------------------------------------------------
+# Paths of the tip: straight lines and arcs, with a rotation on the way.
+
+
+NO_WAY = 1e-12  # m, or of the tip's coordinates where those are larger than 1 m
+MOST_TURNS = 10_000
+
+
+@dataclass(frozen=True)
+class TipPath:
+    """Poses of the tip over s from 0 to `size`: metres, or radians where the tip only turns.
+
+    The tip goes `straight` per s and, with `bend` (rad per s about `centre` and `axis`), around; it turns by
+    `spin` per s, world axes.
+    """
+
+    start: np.ndarray  # (4, 4)
+    size: float
+    straight: np.ndarray  # (3,)
+    spin: np.ndarray  # (3,)
+    centre: np.ndarray  # (3,)
+    bend: np.ndarray  # (3,)
+
+    def poses(self, s: np.ndarray) -> np.ndarray:
+        """Poses (N, 4, 4) at s (N,)."""
+        found = np.zeros((len(s), 4, 4))
+        found[:, 3, 3] = 1.0
+        found[:, :3, :3] = Rotation.from_rotvec(s[:, None] * self.spin).as_matrix() @ self.start[:3, :3]
+        angle, side, inward = self._circle(s)
+        # From the start, not from the centre, which may be far: a nearly straight arc is as exact as a line.
+        moved = np.sin(angle) * side + 2 * np.sin(angle / 2) ** 2 * inward
+        found[:, :3, 3] = self.start[:3, 3] + moved + s[:, None] * self.straight
+        return found
+
+    def slopes(self, s: np.ndarray) -> np.ndarray:
+        """Derivatives (N, 6) by s of the tip's position over its orientation."""
+        angle, side, inward = self._circle(s)
+        move = np.linalg.norm(self.bend) * (np.cos(angle) * side + np.sin(angle) * inward) + self.straight
+        return np.column_stack([move, np.broadcast_to(self.spin, move.shape)])
+
+    def _circle(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The angle (N, 1) of the bend, and the radius (3,) at the start: turned by a right angle; inward."""
+        rate = float(np.linalg.norm(self.bend))
+        axis = self.bend / (rate or 1.0)
+        side = np.cross(axis, self.start[:3, 3] - self.centre)
+        return rate * s[:, None], side, np.cross(axis, side)
+
+
+def tip_line(start: np.ndarray, end: Any, displacement: Any, orientation: Any) -> tuple[TipPath, bool | None]:
+    """Path from the pose `start` to a point or pose, or by a displacement; and whether orientation counts.
+
+    `orientation`: "auto", "keep", "free" (or None), or a rotation (3, 3) to turn to; a pose as `end` has its
+    own. It is None in the answer where the arm decides whether it counts.
+    """
+    if (end is None) == (displacement is None):
+        raise MotionError("line: either an end or a displacement is expected")
+    if end is None:
+        way, final = check.point("displacement", displacement), None
+    else:
+        place = position_or_pose("end", end)
+        way = (place if place.ndim == 1 else place[:3, 3]) - start[:3, 3]
+        final = None if place.ndim == 1 else place[:3, :3]
+    counts: bool | None = True
+    if orientation is None or isinstance(orientation, str):
+        word = orientation or "free"
+        if word not in ("auto", "keep", "free"):
+            raise MotionError(
+                f"orientation: found {shown(word)}; allowed: 'auto', 'keep', 'free', a rotation (3, 3)"
+            )
+        final = final if word == "auto" else start[:3, :3] if word == "keep" else None
+        counts = False if word == "free" else True if final is not None else None
+    else:
+        final = check.rotation("orientation", orientation)
+    turn = np.zeros(3) if final is None else Rotation.from_matrix(final @ start[:3, :3].T).as_rotvec()
+    length = float(np.linalg.norm(way))
+    if length <= _rounding(start):
+        way, length = np.zeros(3), 0.0
+    angle = float(np.linalg.norm(turn))
+    if angle <= 1e-12:
+        turn, angle = np.zeros(3), 0.0
+    # Next to a turn, a distance this short is covered too, but s counts radians.
+    size = length if length > 1e-6 * angle else angle
+    zero = np.zeros(3)
+    path = TipPath(start, size, way / (size or 1.0), turn / (size or 1.0), start[:3, 3], zero)
+    return path, counts
+
+
+def tip_arc(
+    start: np.ndarray, centre: Any, axis: Any, angle: float, orientation: Any
+) -> tuple[TipPath, bool | None]:
+    """Path from the pose `start` around an axis through a centre by an angle; and whether orientation counts.
+
+    `orientation`: "auto", "keep", "free" (or None), or "follow", with which the tip turns with the circle.
+    """
+    counts = {"auto": None, "keep": True, "follow": True, "free": False}
+    orientation = "free" if orientation is None else orientation
+    check.one_of("orientation", orientation, *counts)
+    middle, direction = check.point("centre", centre), check.point("axis", axis)
+    length = float(np.linalg.norm(direction))
+    if length == 0:
+        raise MotionError("axis: found a zero vector; a direction is expected")
+    angle = check.number("angle", angle)
+    if not abs(angle) <= MOST_TURNS * 2 * np.pi:
+        raise MotionError(f"angle: found {angle:g} rad; at most {MOST_TURNS} turns are expected")
+    direction = direction / length
+    out = start[:3, 3] - middle
+    radius = float(np.linalg.norm(out - (out @ direction) * direction))
+    if radius <= _rounding(start):
+        raise MotionError("circle: the tip is on the axis, so the radius would be zero")
+    bend = direction * np.sign(angle) / radius
+    length = radius * abs(angle)
+    length = length if length > _rounding(start) else 0.0
+    spin = bend if orientation == "follow" else np.zeros(3)
+    return TipPath(start, length, np.zeros(3), spin, middle, bend), counts[orientation]
+
+
+def _rounding(start: np.ndarray) -> float:
+    """A distance smaller than this [m] is rounding error."""
+    return NO_WAY * max(1.0, float(np.abs(start[:3, 3]).max()))
+
 
 # ------------------------------------------------------------------------------------------------------------
 # Joint motions that take the tip along a path: the posture q(s) as a table of polynomials, computed once.
@@ -30,6 +158,7 @@ from armdyn.robot.loops.assembly import LoopError
 # s̈.
 
 
+SINGULAR = 1e-5  # smallest singular value of the task's Jacobian over its largest one
 DEGREE = 12  # of q' on a piece
 PIECES = 4  # the first piece that is tried is the whole path over this
 ACCURACY = 1e-14  # of the fastest joint: the last coefficients of q', where rounding is not larger
@@ -131,14 +260,14 @@ def _pieces(task: TipTask, path: TipPath, q0: np.ndarray) -> list[_Piece]:
 
 def _first_slope(task: TipTask, path: TipPath, q0: np.ndarray) -> np.ndarray:
     """q' (n,) at the start; a singular posture, and a path the tip cannot go along, are refused."""
-    wanted = task.rows(path.slopes(np.zeros(1)))[0]
+    wanted = task.metres(path.slopes(np.zeros(1))[..., None])[0, :, 0]
     J = task.jacobian(q0)
     inverse, ratio = task.inverse(J)
     if ratio < SINGULAR:
         raise LostPath(0.0, _why(task, path, 0.0, q0))
     slope = inverse @ wanted
     if np.linalg.norm(J @ slope - wanted) > 1e-6 * np.linalg.norm(wanted):
-        what = "turn and move" if task.orientation else "move"
+        what = "turn and move" if task.turns else "move"
         raise LostPath(0.0, f"the joints cannot {what} the tip in the direction of the path")
     return np.asarray(slope)
 
@@ -153,7 +282,7 @@ def _closed(task: TipTask, path: TipPath, s: np.ndarray, q: np.ndarray) -> _Piec
 
 def _solved(task: TipTask, path: TipPath, s: np.ndarray, q: np.ndarray) -> _Piece | None:
     """The postures at nodes s (N,) from a guess (N, n), whose first row is exact; None: no convergence."""
-    targets, wanted = path.poses(s), task.rows(path.slopes(s))[..., None]
+    targets, wanted = path.poses(s), task.metres(path.slopes(s)[..., None])
     start, half, before = q[0], (s[-1] - s[0]) / 2, np.inf
     for _ in range(ITERATIONS):
         inverse, ratio = task.inverse(task.jacobian(q))
@@ -198,18 +327,6 @@ def singular_text(ratio: float) -> str:
 # The motion: a path and a timing law along it.
 
 
-# By name: the law and the data it takes, which all laws but the trapezoidal need in full.
-LAWS: dict[str, tuple[Callable[..., Profile], tuple[str, ...]]] = {
-    "trapezoidal": (
-        profiles.trapezoidal,
-        ("acceleration_time", "max_velocity", "max_acceleration", "duration"),
-    ),
-    "triangular": (profiles.triangular, ("duration",)),
-    "cubic": (profiles.cubic, ("duration",)),
-    "quintic": (profiles.quintic, ("duration",)),
-    "jerk_limited": (profiles.jerk_limited, ("max_velocity", "max_acceleration", "max_jerk")),
-}
-
 MOST_CHECKED = 100_000  # samples of a tip's motion
 
 
@@ -238,7 +355,7 @@ def tip_motion(
     timing = _timing(path.size, **law)
     if path.size == 0:
         return together([rest(float(q), timing.duration) for q in q0], label)
-    task = tip_task(robot, can_keep_orientation(robot) if orientation is None else orientation)
+    task = tip_task(robot, tip_freedom(robot).keeps_orientation if orientation is None else orientation)
     # All samples are checked, or every k-th of very many.
     every = max(1.0, np.ceil(timing.duration / check.positive_time("step", step) / MOST_CHECKED))
     t = sample_times(timing.duration, step * every)
@@ -257,16 +374,10 @@ def tip_motion(
 def _timing(size: float, profile: str = "trapezoidal", **data: Any) -> Profile:
     """The law from 0 to `size`, by its name and the data it takes."""
     check.one_of("profile", profile, *LAWS)
-    law, names = LAWS[profile]
     known = {name for _, takes in LAWS.values() for name in takes}
     given = {name: check.number(name, x) for name, x in data.items() if x is not None or name not in known}
-    for name in given:
-        if name not in names:
-            raise MotionError(f"{name}: a {profile} profile does not take it, but {', '.join(names)}")
-    for name in names:
-        if name not in given and law is not profiles.trapezoidal:
-            raise MotionError(f"a {profile} profile needs {name}")
-    return law(0.0, size, **given)
+    check_law(profile, given)
+    return LAWS[profile][0](0.0, size, **given)
 
 
 def _check(task: TipTask, path: TipPath, s: np.ndarray, q: np.ndarray, limits: bool) -> None:

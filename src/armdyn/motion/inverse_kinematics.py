@@ -1,4 +1,7 @@
-"""Inverse kinematics in closed form, for arms whose axes allow it."""
+"""`inverse_kinematics`: joint positions for a pose or a position of the tip, near a given posture.
+
+In closed form for arms whose axes allow it; else by a damped Jacobian method.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,23 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from armdyn.motion.tip.task import TipTask, tip_task
+from armdyn.analysis.task import ROUNDING, TipTask, at_link
+from armdyn.expression import shown
+from armdyn.motion.errors import MotionError, check
 from armdyn.robot import Robot
+from armdyn.robot.joints import revolute_joints
+from armdyn.robot.loops.assembly import LoopError
+
+
+def tip_task(robot: Robot, orientation: bool) -> TipTask:
+    """The position of a robot's tip as its task, or its pose."""
+    if robot.model.elastic:
+        raise MotionError(
+            f"{robot.name}: where its tip is does not tell where the motors of its elastic joints are; "
+            "robot.with_rigid_joints() has the same links and their coordinates alone"
+        )
+    return TipTask((robot,), "geometric", tuple(range(6 if orientation else 3)))
+
 
 # ------------------------------------------------------------------------------------------------------------
 # The geometry of closed-form inverse kinematics: one, two or three joints that bring a point to a place.
@@ -266,7 +284,7 @@ def _turns(axes: Sequence[Axis], direction: np.ndarray) -> Solutions | None:
 
 
 @dataclass(frozen=True)
-class Chain:
+class ArmAtZero:
     """An arm at zero position: its axes and the pose of its tip, in the world."""
 
     axes: tuple[Axis, ...]
@@ -275,7 +293,7 @@ class Chain:
 
 
 @lru_cache(maxsize=64)
-def chain(robot: Robot) -> Chain | None:
+def arm_at_zero(robot: Robot) -> ArmAtZero | None:
     """The axes that move the tip, from the Jacobian at zero; None without any, or if joints follow others."""
     task = tip_task(robot, True)
     if robot.model.relations or robot.model.loops or not task.active.any():
@@ -283,10 +301,10 @@ def chain(robot: Robot) -> Chain | None:
     zero = np.zeros(robot.n)
     J, tip = robot.jacobian(zero), robot.pose(zero)
     axes = []
-    for revolute, column in zip(task.revolute[task.active], J.T[task.active], strict=True):
+    for revolute, column in zip(revolute_joints(robot)[task.active], J.T[task.active], strict=True):
         v, z = column[:3], column[3:]
         axes.append(Axis(z if revolute else v, tip[:3, 3] + np.cross(z, v), bool(revolute)))
-    return Chain(tuple(axes), tip, task.length)
+    return ArmAtZero(tuple(axes), tip, task.length)
 
 
 def closed_form_solutions(robot: Robot, target: np.ndarray, orientation: bool = True) -> np.ndarray | None:
@@ -300,7 +318,7 @@ def closed_form_solutions(robot: Robot, target: np.ndarray, orientation: bool = 
     second to fourth parallel and the last two meeting, as Universal Robots builds them. Where infinitely many
     postures meet the target (a wrist that is stretched), one of them is given.
     """
-    task, arm = tip_task(robot, orientation), chain(robot)
+    task, arm = tip_task(robot, orientation), arm_at_zero(robot)
     if arm is None or task.redundant:
         return None
     candidates = _candidates(arm, target, orientation)
@@ -312,7 +330,7 @@ def closed_form_solutions(robot: Robot, target: np.ndarray, orientation: bool = 
     return _confirmed(task, postures, target)
 
 
-def _candidates(arm: Chain, target: np.ndarray, orientation: bool) -> Solutions | None:
+def _candidates(arm: ArmAtZero, target: np.ndarray, orientation: bool) -> Solutions | None:
     n = len(arm.axes)
     if not orientation:
         return place(arm.axes, arm.tip[:3, 3], target[:3, 3], arm.length) if n <= 3 else None
@@ -324,7 +342,7 @@ def _candidates(arm: Chain, target: np.ndarray, orientation: bool) -> Solutions 
     return _parallel_arm(arm, motion)
 
 
-def _arm_and_wrist(arm: Chain, split: int, motion: np.ndarray) -> Solutions | None:
+def _arm_and_wrist(arm: ArmAtZero, split: int, motion: np.ndarray) -> Solutions | None:
     """Postures of an arm with a wrist: the first joints place the point in which the other axes meet."""
     first, wrist = arm.axes[:split], arm.axes[split:]
     centre = _meeting_point(wrist, arm) if wrist else arm.tip[:3, 3]
@@ -342,7 +360,7 @@ def _arm_and_wrist(arm: Chain, split: int, motion: np.ndarray) -> Solutions | No
     return found
 
 
-def _parallel_arm(arm: Chain, motion: np.ndarray) -> Solutions | None:
+def _parallel_arm(arm: ArmAtZero, motion: np.ndarray) -> Solutions | None:
     """Six joints, the second to fourth parallel, the fifth and sixth meeting in a point.
 
     The parallel joints change neither that point's coordinate along them, which gives q1, nor how far the
@@ -378,7 +396,7 @@ def _parallel_arm(arm: Chain, motion: np.ndarray) -> Solutions | None:
     return found
 
 
-def _meeting_point(axes: Sequence[Axis], arm: Chain) -> np.ndarray | None:
+def _meeting_point(axes: Sequence[Axis], arm: ArmAtZero) -> np.ndarray | None:
     """The point in which revolute axes meet; of a single axis, some point of it."""
     if not all(axis.revolute for axis in axes):
         return None
@@ -415,3 +433,159 @@ def _confirmed(task: TipTask, q: np.ndarray, target: np.ndarray) -> np.ndarray:
 
 def _moved(motion: np.ndarray, p: np.ndarray) -> np.ndarray:
     return np.asarray(motion[:3, :3] @ p + motion[:3, 3])
+
+
+# ------------------------------------------------------------------------------------------------------------
+# `inverse_kinematics`.
+
+
+TOLERANCE = 1e-12  # of the arm's length
+
+
+def inverse_kinematics(
+    robot: Robot,
+    target: Any,
+    q0: Any,
+    *,
+    link: str | None = None,
+    orientation: bool | None = None,
+    tolerance: float = TOLERANCE,
+    restarts: int = 10,
+) -> np.ndarray:
+    """Joint positions (n,) that bring the tip to `target`, a pose (4, 4) or a position (3,), near q0 (n,).
+
+    With `link` the frame of that link takes the place of the tip. Joints that do not move it stay at q0.
+    With orientation=False only the position of a pose counts. Where the arm has a closed form, the solution
+    nearest to q0 is taken; otherwise a damped Jacobian method starts at q0 and, where it ends in a posture
+    that misses the target, at up to `restarts` other ones. `tolerance` is how much may be missing, as a
+    fraction of the arm's length. A joint that need not move stays exactly where it is at q0. Limits of the
+    joints do not count. A target out of reach is an error.
+    """
+    robot = at_link(check.robot(robot), link)
+    seed = check.posture("q0", q0, robot.n)
+    pose, turned = _target(target, orientation)
+    if not 0 < check.number("tolerance", tolerance) < 1:
+        raise MotionError(
+            f"tolerance: found {tolerance:g}; a fraction of the arm's length, between 0 and 1, is expected"
+        )
+    restarts = check.whole_number("restarts", restarts)
+    task = tip_task(robot, turned)
+    if _missing(task, seed, pose) <= ROUNDING * task.freedom.reach:
+        return seed
+    solutions = closed_form_solutions(robot, pose, turned)
+    if solutions is not None and len(solutions):
+        solutions[:, ~task.active] = seed[~task.active]
+        return _settled(task, nearest(task, solutions, seed), seed, pose, tolerance)
+    q, missing = nearest_reachable(task, pose, seed, tolerance, restarts)
+    if missing > tolerance * task.length:
+        raise MotionError(f"the tip cannot reach {place_text(pose)}: {missing_text(task, q, pose)}")
+    return _settled(task, nearest(task, q[None], seed), seed, pose, tolerance)
+
+
+def _missing(task: TipTask, q: np.ndarray, pose: np.ndarray) -> float:
+    """Distance of the tip from its target at a posture (n,) [m]."""
+    return float(np.linalg.norm(task.error(q[None], pose[None])[0]))
+
+
+def _settled(
+    task: TipTask, q: np.ndarray, seed: np.ndarray, pose: np.ndarray, tolerance: float
+) -> np.ndarray:
+    """The posture, with joints that moved by no more than the rounding error put back to the seed."""
+    inverse, _ = task.inverse(task.jacobian(q))
+    missing = _missing(task, q, pose)
+    stays = np.abs(q - seed) <= task.accuracy(q, inverse, missing)
+    settled = np.where(stays, seed, q)
+    # Near a singular posture accuracy is poor, and putting back one of several joints would move the tip.
+    return settled if _missing(task, settled, pose) <= max(missing, tolerance * task.length) else q
+
+
+def _target(target: Any, orientation: bool | None) -> tuple[np.ndarray, bool]:
+    """The target as a pose, and whether its orientation counts."""
+    if orientation is not None and not isinstance(orientation, bool | np.bool):
+        raise MotionError(f"orientation: found {shown(orientation)}; True, False or None is expected")
+    found = position_or_pose("target", target)
+    if found.ndim == 2:
+        return found, orientation is None or bool(orientation)
+    if orientation:
+        raise MotionError("target: a position has no orientation; give a pose (4, 4)")
+    pose = np.eye(4)
+    pose[:3, 3] = found
+    return pose, False
+
+
+def position_or_pose(name: str, x: Any) -> np.ndarray:
+    """The position (3,) or pose (4, 4) that a caller gives, checked."""
+    found = check.numbers(name, x)
+    if found.shape not in ((3,), (4, 4)):
+        raise MotionError(f"{name}: expected a position (3,) or a pose (4, 4), found {shown(x)}")
+    return found if found.ndim == 1 else check.pose(name, found)
+
+
+def nearest(task: TipTask, solutions: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """The one of postures (k, n) that is nearest to q (n,); their angles count up to full turns."""
+    gap = task.difference(solutions, q)
+    return np.asarray(q + gap[np.linalg.norm(gap * task.weights, axis=1).argmin()])
+
+
+def damped(
+    task: TipTask, target: np.ndarray, q: np.ndarray, tolerance: float = TOLERANCE, iterations: int = 200
+) -> tuple[np.ndarray, float]:
+    """Levenberg and Marquardt from q: the posture where it ends, and what is then missing [m].
+
+    A step minimises |J Δq − e|² + μ |Δq|²; μ falls with every step that helps and so leaves Newton's method.
+    """
+
+    def missing(q: np.ndarray) -> np.ndarray:
+        try:
+            return np.asarray(task.error(q[None], target[None])[0])
+        except LoopError:  # a posture in which closed chains stay open is no way to go
+            return np.array([np.inf])
+
+    e = missing(q)
+    size, mu = float(np.linalg.norm(e)), 1e-3 * task.length**2
+    for _ in range(iterations):
+        if size <= 0.01 * tolerance * task.length or size == np.inf:
+            break
+        U, sigma, Vt = np.linalg.svd(task.jacobian(q), full_matrices=False)
+        along = U.T @ e
+        if np.linalg.norm(sigma * along) <= 1e-14 * task.length * size:
+            break  # nothing the joints do helps
+        trial = q + Vt.T @ (sigma / (sigma**2 + mu) * along)
+        e_trial = missing(trial)
+        better = float(np.linalg.norm(e_trial))
+        if better < size:
+            q, e, size, mu = trial, e_trial, better, max(mu / 5, 1e-16 * task.length**2)
+        elif size <= tolerance * task.length or mu > 1e8 * task.length**2:
+            break
+        else:
+            mu *= 4
+    return q, size
+
+
+def nearest_reachable(
+    task: TipTask, target: np.ndarray, seed: np.ndarray, tolerance: float = TOLERANCE, restarts: int = 10
+) -> tuple[np.ndarray, float]:
+    """The best end of the damped method, from the seed and then from postures around it."""
+    rng = np.random.default_rng(11)
+    spread = np.where(revolute_joints(task.robot), np.pi, task.length) * task.active
+    best, least = damped(task, target, seed, tolerance)
+    for _ in range(restarts):
+        if least <= tolerance * task.length:
+            break
+        q, missing = damped(task, target, seed + spread * rng.uniform(-1, 1, len(seed)), tolerance)
+        if missing < least:
+            best, least = q, missing
+    return best, least
+
+
+def place_text(pose: np.ndarray) -> str:
+    return "({:.6g}, {:.6g}, {:.6g}) m".format(*pose[:3, 3])
+
+
+def missing_text(task: TipTask, q: np.ndarray, pose: np.ndarray) -> str:
+    """Words for how far the nearest posture found misses its target."""
+    e = task.error(q[None], pose[None])[0]
+    text = f"the nearest posture found misses it by {np.linalg.norm(e[:3]):.3g} m"
+    if task.turns:
+        text += f" and {np.linalg.norm(e[3:]) / task.length:.3g} rad"
+    return text

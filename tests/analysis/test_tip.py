@@ -3,8 +3,8 @@
 import pytest
 
 from armdyn import Robot
+from armdyn.analysis.task import tip_freedom
 from armdyn.robot.joints import joint_units, revolute_joints
-from armdyn.robot.tip import tip_freedom
 
 
 @pytest.mark.parametrize(

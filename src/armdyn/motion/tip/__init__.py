@@ -1,1 +1,0 @@
-"""Motions of the tip: paths, inverse kinematics, the joints that follow."""
