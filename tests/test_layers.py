@@ -17,9 +17,9 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "armdyn"
 
 LAYERS = (
+    "names",
     "expression",
     "files",
-    "names",
     "tables",
     "remarks",
     "display",

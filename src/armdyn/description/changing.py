@@ -14,8 +14,9 @@ from armdyn.model import impossible_bodies
 from armdyn.model.edit import by_joint
 from armdyn.model.friction import NO_FRICTION, SINGLE, TERMS
 from armdyn.model.parts import Limits, Link, Motor, MotorLimits
-from armdyn.model.robot_model import RobotModel, listed, quoted
+from armdyn.model.robot_model import RobotModel
 from armdyn.model.vector import apply
+from armdyn.names import listed, quoted
 
 _FRICTION_KEYS = (*SINGLE, "coulomb", "stribeck")
 _LIMIT_KEYS = tuple(field.name for field in fields(Limits))

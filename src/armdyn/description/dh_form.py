@@ -22,12 +22,13 @@ from typing import Literal, TypeAlias
 from armdyn.description import dh
 from armdyn.description.angles import PI, angle_of, wrapped
 from armdyn.expression import ONE, ZERO, Atom, Expression, MissingValueError
-from armdyn.expression.terms import Monomial
+from armdyn.expression.expression import Monomial
 from armdyn.model.errors import ModelError
 from armdyn.model.lowering import Converter, Places, places_of
 from armdyn.model.parts import Link, Transform, X, Z
-from armdyn.model.robot_model import RobotModel, listed, quoted
+from armdyn.model.robot_model import RobotModel
 from armdyn.model.vector import Matrix, Vector, rotation_about, transpose, vector
+from armdyn.names import listed, quoted
 
 # ------------------------------------------------------------------------------------------------------------
 # Angles by their cosine and sine, exact where these are; and numbers rounded to what a double holds.

@@ -10,8 +10,8 @@ from armdyn.description.reader import LONGEST
 from armdyn.description.writing.table import Table, convention_of, plain_table, written, written_direction
 from armdyn.expression import ArmdynError, Expression, parse
 from armdyn.model.friction import SINGLE, TERMS
-from armdyn.model.robot_model import BASE, RobotModel, quoted
-from armdyn.names import one_line
+from armdyn.model.robot_model import BASE, RobotModel
+from armdyn.names import one_line, quoted
 
 # ------------------------------------------------------------------------------------------------------------
 # Entries of robot files that are compared: names, units, and values where they are missing.

@@ -18,17 +18,10 @@ from armdyn.model.inertia import Inertia
 from armdyn.model.lowering import Converter, lower, places_of
 from armdyn.model.mechanism import FIXED_BASE, Body, Mechanism
 from armdyn.model.parts import Link, MotorLimits, Transform
-from armdyn.model.robot_model import (
-    RobotModel,
-    bodies_of,
-    links_around,
-    listed,
-    loop_place,
-    quoted,
-    spring_place,
-)
+from armdyn.model.robot_model import RobotModel, bodies_of, links_around, loop_place, spring_place
 from armdyn.model.springs import NO_SPRING
 from armdyn.model.vector import ZERO3, Vector, add, apply, apply_transposed, cross
+from armdyn.names import listed, quoted
 
 # ------------------------------------------------------------------------------------------------------------
 # Freedom of links, and joints that move no inertia, found numerically at a few random states.

@@ -23,17 +23,10 @@ from armdyn.model.friction import NO_FRICTION, SINGLE, TERMS, Friction, levels
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, Tensor, asymmetry, matrix_tensor, tensor
 from armdyn.model.meshes import Shape, shape
 from armdyn.model.parts import Limits, Link, Motor, MotorLimits, Transform
-from armdyn.model.robot_model import (
-    BASE,
-    RobotModel,
-    naming_problems,
-    quoted,
-    spring_overflows,
-    symbol_name_problem,
-)
+from armdyn.model.robot_model import BASE, RobotModel, naming_problems, spring_overflows, symbol_name_problem
 from armdyn.model.springs import NO_SPRING, JointSpring, PointSpring
 from armdyn.model.vector import IDENTITY, Vector, apply, scale, vector
-from armdyn.names import one_line
+from armdyn.names import one_line, quoted
 from armdyn.remarks import Remark, warn
 
 # ------------------------------------------------------------------------------------------------------------

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from armdyn.expression import ZERO, Expression
-from armdyn.expression.errors import listed
 from armdyn.model.errors import ModelError
 from armdyn.model.friction import Row
 from armdyn.model.parts import Transform
 from armdyn.model.vector import Matrix, Scalar, Vector
-from armdyn.names import one_line
+from armdyn.names import listed, one_line
 
 # ------------------------------------------------------------------------------------------------------------
 # Closed chains: two links of the tree, joined by a further joint.
@@ -190,7 +189,7 @@ def _refuse_contradiction(
 ) -> None:
     number = value(off)
     if not off.is_zero and (number is None or abs(number) > _CONTRADICTS):
-        names = listed([one_line(name) for name, _ in relation.coefficients])
+        names = listed([name for name, _ in relation.coefficients])
         raise ModelError(f"{where}: these positions of {names} contradict it, by {off}")
 
 
@@ -198,7 +197,7 @@ def _reduced(where: str, relation: Relation, solved: dict[str, _Sum], joints: Se
     """A relation as a sum that is zero, in joints that those before it leave free."""
     for name, _ in relation.coefficients:
         if name not in joints:
-            names = listed([one_line(joint) for joint in joints])
+            names = listed(joints)
             raise ModelError(f"{where}: found '{one_line(name)[:60]}'; moving links: {names}")
     terms, constant = _substituted((dict(relation.coefficients), -relation.offset), solved)
     if not terms:

@@ -11,13 +11,12 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError
-from armdyn.expression.errors import listed as listed_names
 from armdyn.model.closures import LOOP_JOINTS, Choice, Dependence, Loop, Relation, solve_relations, sum_text
 from armdyn.model.errors import ModelError
 from armdyn.model.parts import Limits, Link, Motor, RotorModel, Transform
 from armdyn.model.springs import NO_SPRING, PointSpring
 from armdyn.model.vector import ZERO3, Scalar, Vector
-from armdyn.names import one_line
+from armdyn.names import listed, quoted
 from armdyn.remarks import Remark, notes_of
 
 if TYPE_CHECKING:
@@ -194,17 +193,6 @@ def symbol_name_problem(name: str) -> str | None:
     if _RESERVED.fullmatch(name):
         return "this name is taken (pi, functions, base, and c1 s1 q1 qd1 qdd1 sgn1 … of joints)"
     return None
-
-
-def quoted(name: str) -> str:
-    """A name as it stands in messages: one line, not too long."""
-    text = one_line(name)
-    return f"'{text}'" if len(text) <= 60 else f"'{text[:57]}...'"
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names of links, which may be any text, in a message."""
-    return listed_names([one_line(name) for name in names])
 
 
 def naming_problems(

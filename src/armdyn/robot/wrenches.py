@@ -9,7 +9,7 @@ from armdyn.expression import shown
 from armdyn.kernels.arrays import Numbers, joined, real_array
 from armdyn.kernels.backends import library_of
 from armdyn.model import ModelError, RobotModel
-from armdyn.model.robot_model import listed
+from armdyn.names import listed
 
 Wrench: TypeAlias = Numbers | Mapping[str, Numbers]
 

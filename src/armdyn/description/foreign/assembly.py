@@ -30,8 +30,9 @@ from armdyn.model.closures import Relation
 from armdyn.model.errors import number
 from armdyn.model.inertia import Inertia, Tensor, matrix_tensor, tensor, tensor_matrix
 from armdyn.model.parts import JointKind, Link, Motor
-from armdyn.model.robot_model import RobotModel, listed, quoted
+from armdyn.model.robot_model import RobotModel
 from armdyn.model.vector import IDENTITY, Vector, apply, vector
+from armdyn.names import listed, quoted
 from armdyn.remarks import Remark, warn
 
 # ------------------------------------------------------------------------------------------------------------

@@ -51,9 +51,9 @@ from armdyn.model.closures import Loop
 from armdyn.model.friction import Friction
 from armdyn.model.inertia import tensor
 from armdyn.model.parts import Limits, Transform
-from armdyn.model.robot_model import listed, quoted
 from armdyn.model.springs import NO_SPRING, JointSpring, PointSpring
 from armdyn.model.vector import IDENTITY, ZERO3, Matrix, Vector, neg, rotation_about, scale, vector
+from armdyn.names import listed, quoted
 
 # ------------------------------------------------------------------------------------------------------------
 # Quaternions and axes of MJCF as exact rotations and unit vectors.

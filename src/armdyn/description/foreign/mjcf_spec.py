@@ -18,8 +18,7 @@ import numpy as np
 
 from armdyn.description.errors import DescriptionError
 from armdyn.description.foreign.mjcf_text import Source
-from armdyn.model.robot_model import quoted
-from armdyn.names import one_line
+from armdyn.names import one_line, quoted
 
 _LINE = re.compile(r",? line \d+")
 _MOST_GEOMS = 2000  # of bodies without <inertial>: MuJoCo takes long to delete many

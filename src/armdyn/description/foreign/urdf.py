@@ -53,8 +53,8 @@ from armdyn.expression import ONE, ZERO, Expression
 from armdyn.model.friction import NO_FRICTION, Friction
 from armdyn.model.inertia import TENSOR_KEYS, tensor
 from armdyn.model.parts import Limits, Transform, X
-from armdyn.model.robot_model import listed, quoted
 from armdyn.model.vector import IDENTITY, ZERO3, Matrix, Vector, vector
+from armdyn.names import listed, quoted
 
 # ------------------------------------------------------------------------------------------------------------
 # Motors of joints, from transmissions.

@@ -26,9 +26,10 @@ from armdyn.description.writing.xml_text import (
 from armdyn.expression import ZERO, Expression
 from armdyn.model.closures import Loop
 from armdyn.model.parts import Transform
-from armdyn.model.robot_model import RobotModel, quoted, spring_place
+from armdyn.model.robot_model import RobotModel, spring_place
 from armdyn.model.springs import PointSpring
 from armdyn.model.vector import IDENTITY, ZERO3, Vector, apply, neg
+from armdyn.names import quoted
 
 # ------------------------------------------------------------------------------------------------------------
 # Closures as equalities, and springs between points as tendons, by sites.

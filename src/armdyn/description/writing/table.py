@@ -19,17 +19,18 @@ from armdyn.expression import (
     exact_float,
     limited,
 )
+from armdyn.expression.expression import Atom, Monomial
 from armdyn.expression.parser import MAX_EXPONENT
-from armdyn.expression.terms import Atom, Monomial
 from armdyn.model import impossible_bodies
 from armdyn.model.closures import Loop, Relation
 from armdyn.model.edit import Namer, Placement, by_position
 from armdyn.model.friction import NO_FRICTION, Friction
 from armdyn.model.inertia import TENSOR_KEYS, Inertia
 from armdyn.model.parts import Limits, Link, Motor, MotorLimits, Transform, Z
-from armdyn.model.robot_model import BASE, RobotModel, quoted
+from armdyn.model.robot_model import BASE, RobotModel
 from armdyn.model.springs import NO_SPRING, PointSpring
 from armdyn.model.vector import IDENTITY, ZERO3, Vector, apply
+from armdyn.names import quoted
 
 # ------------------------------------------------------------------------------------------------------------
 # Exact numbers as a robot file writes them: 2, 0.4318, "1/3", "pi/2", "l1 - a1".

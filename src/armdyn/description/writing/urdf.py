@@ -20,9 +20,10 @@ from armdyn.description.writing.xml_text import add, direction_text, document, n
 from armdyn.expression import Expression
 from armdyn.model.inertia import TENSOR_KEYS
 from armdyn.model.parts import Transform
-from armdyn.model.robot_model import RobotModel, quoted, spring_place
+from armdyn.model.robot_model import RobotModel, spring_place
 from armdyn.model.vector import IDENTITY, ZERO3, Vector, apply
 from armdyn.model.vector import add as plus
+from armdyn.names import quoted
 
 _DOWN = tuple(Expression.of(x) for x in (0, 0, -9.81))
 

@@ -12,9 +12,8 @@ from armdyn.description.angles import whole_ratios
 from armdyn.description.dh import by_quaternion
 from armdyn.description.errors import DescriptionError
 from armdyn.expression import Expression, decimal_places, exact_float
-from armdyn.model.robot_model import quoted
 from armdyn.model.vector import Matrix, Scalar, Vector
-from armdyn.names import one_line
+from armdyn.names import one_line, quoted
 
 # ------------------------------------------------------------------------------------------------------------
 # Exact numbers as the decimals of a file, so that reading them again gives equal numbers wherever it can.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from armdyn.expression import Expression
-from armdyn.expression.errors import listed
 from armdyn.model import RobotModel
+from armdyn.names import listed
 from armdyn.report.arm import draw_posture
 from armdyn.report.page import (
     Markup,

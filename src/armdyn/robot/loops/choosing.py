@@ -12,10 +12,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from armdyn.expression.errors import listed
 from armdyn.model.closures import Choice
 from armdyn.model.errors import ModelError
 from armdyn.model.robot_model import RobotModel
+from armdyn.names import listed
 from armdyn.robot.loops.closing import Closed, least_follower
 
 ENOUGH = 0.5  # of what all rows are worth, rows that are kept should be
