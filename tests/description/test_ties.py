@@ -10,7 +10,7 @@ from armdyn.description.robot_file import build
 from armdyn.description.writing.mjcf import mjcf_text
 from armdyn.description.writing.urdf import urdf_text
 from armdyn.expression import Expression
-from armdyn.model.springs import JointSpring
+from armdyn.model.parts import JointSpring
 from arms import assert_same, quietly
 from opened_loops import frames, rod, tension
 

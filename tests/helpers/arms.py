@@ -27,7 +27,7 @@ from armdyn.description.bundled import bundled_table
 from armdyn.dynamics.newton_euler import rigid_torques
 from armdyn.expression import Expression
 from armdyn.model import Relation, RobotModel, Transform
-from armdyn.model.lowering import lower
+from armdyn.model.robot_model import lower
 
 if TYPE_CHECKING:
     from armdyn import Equations

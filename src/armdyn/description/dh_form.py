@@ -24,9 +24,8 @@ from armdyn.description.angles import PI, angle_of, wrapped
 from armdyn.expression import ONE, ZERO, Atom, Expression, MissingValueError
 from armdyn.expression.expression import Monomial
 from armdyn.model.errors import ModelError
-from armdyn.model.lowering import Converter, Places, places_of
 from armdyn.model.parts import Link, Transform, X, Z
-from armdyn.model.robot_model import RobotModel
+from armdyn.model.robot_model import Converter, Places, RobotModel, places_of
 from armdyn.model.vector import Matrix, Vector, rotation_about, transpose, vector
 from armdyn.names import listed, quoted
 

@@ -15,10 +15,8 @@ from armdyn.description.dh_form import TOLERANCE, Convention, Form, Pose, Row, d
 from armdyn.expression import Expression
 from armdyn.model.closures import Loop
 from armdyn.model.inertia import Inertia
-from armdyn.model.lowering import Converter, places_of
-from armdyn.model.parts import JointKind, Link, Motor, Transform, X, Z
-from armdyn.model.robot_model import RobotModel
-from armdyn.model.springs import PointSpring
+from armdyn.model.parts import JointKind, Link, Motor, PointSpring, Transform, X, Z
+from armdyn.model.robot_model import Converter, RobotModel, places_of
 from armdyn.model.vector import Vector, add, apply, apply_transposed, vector
 from armdyn.names import one_line
 from armdyn.remarks import Remark

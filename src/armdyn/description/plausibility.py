@@ -15,11 +15,18 @@ from armdyn.dynamics.kinematics import joint_frame, joint_frames, velocities
 from armdyn.expression import Expression, ExpressionError, decimal_text
 from armdyn.model.bodies import Central, broken_triangle, central, driving_friction, impossible_bodies
 from armdyn.model.inertia import Inertia
-from armdyn.model.lowering import Converter, lower, places_of
 from armdyn.model.mechanism import FIXED_BASE, Body, Mechanism
-from armdyn.model.parts import Link, MotorLimits, Transform
-from armdyn.model.robot_model import RobotModel, bodies_of, links_around, loop_place, spring_place
-from armdyn.model.springs import NO_SPRING
+from armdyn.model.parts import NO_SPRING, Link, MotorLimits, Transform
+from armdyn.model.robot_model import (
+    Converter,
+    RobotModel,
+    bodies_of,
+    links_around,
+    loop_place,
+    lower,
+    places_of,
+    spring_place,
+)
 from armdyn.model.vector import ZERO3, Vector, add, apply, apply_transposed, cross
 from armdyn.names import listed, quoted
 

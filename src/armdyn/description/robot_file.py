@@ -22,9 +22,17 @@ from armdyn.model.errors import ModelError, plain
 from armdyn.model.friction import NO_FRICTION, SINGLE, TERMS, Friction, levels
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, Tensor, asymmetry, matrix_tensor, tensor
 from armdyn.model.meshes import Shape, shape
-from armdyn.model.parts import Limits, Link, Motor, MotorLimits, Transform
+from armdyn.model.parts import (
+    NO_SPRING,
+    JointSpring,
+    Limits,
+    Link,
+    Motor,
+    MotorLimits,
+    PointSpring,
+    Transform,
+)
 from armdyn.model.robot_model import BASE, RobotModel, naming_problems, spring_overflows, symbol_name_problem
-from armdyn.model.springs import NO_SPRING, JointSpring, PointSpring
 from armdyn.model.vector import IDENTITY, Vector, apply, scale, vector
 from armdyn.names import one_line, quoted
 from armdyn.remarks import Remark, warn

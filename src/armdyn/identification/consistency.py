@@ -25,9 +25,9 @@ from armdyn.identification.pseudo_inertia import (
 from armdyn.model import Mechanism, RobotModel
 from armdyn.model.friction import NO_FRICTION, TERMS, Friction, Sliding, Surface
 from armdyn.model.inertia import ENTRIES
-from armdyn.model.lowering import is_coupled, joint_friction
 from armdyn.model.parameters import Kind, Layout, Parameter, layout, symbol
 from armdyn.model.parts import Link
+from armdyn.model.robot_model import is_coupled, joint_friction
 from armdyn.robot import Robot
 
 # ------------------------------------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ from armdyn.expression import ZERO, Expression
 from armdyn.model.errors import ModelError
 from armdyn.model.friction import Row
 from armdyn.model.parts import Transform
-from armdyn.model.vector import Matrix, Scalar, Vector
 from armdyn.names import listed, one_line
 
 # ------------------------------------------------------------------------------------------------------------
@@ -37,7 +36,6 @@ ROWS: dict[LoopJoint, tuple[int, ...]] = {
     "point": (0, 1, 2),  # another word for it
     "fixed": (0, 1, 2, 3, 4, 5),
 }
-Map: TypeAlias = Callable[[Scalar], Scalar]
 
 
 @dataclass(frozen=True)
@@ -67,26 +65,6 @@ class Choice:
     posture: tuple[float, ...]  # all positions of a posture in which the chains are closed
     redundant: int = 0  # how many rows follow from the others
     size: float = 1.0  # about the largest length in the robot [m]: what lengths are measured in beside angles
-
-
-@dataclass(frozen=True)
-class Closing:
-    """A closing joint over any scalar: frames on two bodies, and which of the six rows hold."""
-
-    tied: tuple[int, int]
-    R: tuple[Matrix, Matrix]
-    p: tuple[Vector, Vector]
-    kept: tuple[int, ...]
-    weight: Scalar = 1  # of lengths beside angles, where rows are compared: 1/size
-
-    def map(self, f: Map) -> Closing:
-        def vector(v: Vector) -> Vector:
-            return (f(v[0]), f(v[1]), f(v[2]))
-
-        R_a, R_b = ((vector(R[0]), vector(R[1]), vector(R[2])) for R in self.R)
-        return Closing(
-            self.tied, (R_a, R_b), (vector(self.p[0]), vector(self.p[1])), self.kept, f(self.weight)
-        )
 
 
 # ------------------------------------------------------------------------------------------------------------

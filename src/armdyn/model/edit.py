@@ -13,10 +13,8 @@ from armdyn.model.closures import Loop, Relation, settled
 from armdyn.model.errors import ModelError, number, numbers, plain, table, three
 from armdyn.model.friction import SINGLE, TERMS, Friction, levels
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, Tensor, asymmetry, matrix_tensor, tensor
-from armdyn.model.lowering import Converter, places_of
-from armdyn.model.parts import Link, Motor, Transform
-from armdyn.model.robot_model import RobotModel, bodies_of, links_around
-from armdyn.model.springs import JointSpring, PointSpring
+from armdyn.model.parts import JointSpring, Link, Motor, PointSpring, Transform
+from armdyn.model.robot_model import Converter, RobotModel, bodies_of, links_around, places_of
 from armdyn.model.vector import IDENTITY, ZERO3, Scalar, Vector, scale, vector
 from armdyn.names import listed, quoted
 from armdyn.remarks import Remark

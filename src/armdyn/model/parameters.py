@@ -26,7 +26,10 @@ from armdyn.expression import ZERO, Expression
 from armdyn.model.errors import ModelError
 from armdyn.model.friction import NO_FRICTION, TERMS, Friction, Surface
 from armdyn.model.inertia import ENTRIES, Inertia
-from armdyn.model.lowering import (
+from armdyn.model.mechanism import Mechanism, Spring, Strut
+from armdyn.model.parts import JointSpring, Link, PointSpring
+from armdyn.model.robot_model import (
+    RobotModel,
     damping,
     has_idler_friction,
     has_motor_friction,
@@ -34,10 +37,6 @@ from armdyn.model.lowering import (
     joint_friction,
     lower,
 )
-from armdyn.model.mechanism import Mechanism
-from armdyn.model.parts import Link
-from armdyn.model.robot_model import RobotModel
-from armdyn.model.springs import JointSpring, PointSpring, Spring, Strut
 from armdyn.model.vector import Scalar
 
 Part: TypeAlias = Literal["body", "rotor", "joint", "motor", "spring", "elastic", "damper", "strut", "idler"]

@@ -36,9 +36,9 @@ from armdyn.model import (
 )
 from armdyn.model.errors import is_nested, numbers, three, word
 from armdyn.model.inertia import Number
-from armdyn.model.lowering import driven_positions
 from armdyn.model.parameters import Layout, layout, parameter_vector, with_parameters
 from armdyn.model.parts import RotorModel, Transform
+from armdyn.model.robot_model import driven_positions
 from armdyn.names import quoted
 from armdyn.program import Program
 from armdyn.robot.drives import Drives

@@ -50,8 +50,7 @@ from armdyn.expression import ONE, ZERO, Expression, ExpressionError
 from armdyn.model.closures import Loop
 from armdyn.model.friction import Friction
 from armdyn.model.inertia import tensor
-from armdyn.model.parts import Limits, Transform
-from armdyn.model.springs import NO_SPRING, JointSpring, PointSpring
+from armdyn.model.parts import NO_SPRING, JointSpring, Limits, PointSpring, Transform
 from armdyn.model.vector import IDENTITY, ZERO3, Matrix, Vector, neg, rotation_about, scale, vector
 from armdyn.names import listed, quoted
 

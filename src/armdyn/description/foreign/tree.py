@@ -20,9 +20,8 @@ from armdyn.model.closures import Loop
 from armdyn.model.edit import chain_to, locked
 from armdyn.model.friction import NO_FRICTION, Friction
 from armdyn.model.inertia import ZERO6, Tensor
-from armdyn.model.parts import Limits, Transform, X
+from armdyn.model.parts import NO_SPRING, JointSpring, Limits, PointSpring, Transform, X
 from armdyn.model.robot_model import RobotModel
-from armdyn.model.springs import NO_SPRING, JointSpring, PointSpring
 from armdyn.model.vector import IDENTITY, ZERO3, Matrix, Vector, vector
 from armdyn.names import listed, one_line, quoted
 from armdyn.remarks import Remark

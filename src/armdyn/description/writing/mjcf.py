@@ -25,9 +25,8 @@ from armdyn.description.writing.xml_text import (
 )
 from armdyn.expression import ZERO, Expression
 from armdyn.model.closures import Loop
-from armdyn.model.parts import Transform
+from armdyn.model.parts import PointSpring, Transform
 from armdyn.model.robot_model import RobotModel, spring_place
-from armdyn.model.springs import PointSpring
 from armdyn.model.vector import IDENTITY, ZERO3, Vector, apply, neg
 from armdyn.names import quoted
 

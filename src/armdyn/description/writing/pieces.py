@@ -18,9 +18,8 @@ from armdyn.expression import Expression
 from armdyn.model import edit
 from armdyn.model.friction import TERMS
 from armdyn.model.inertia import Inertia
-from armdyn.model.lowering import idlers, is_coupled, joint_friction, locked_rotor
 from armdyn.model.parts import Link, Motor, MotorLimits, Transform
-from armdyn.model.robot_model import RobotModel
+from armdyn.model.robot_model import RobotModel, idlers, is_coupled, joint_friction, locked_rotor
 from armdyn.model.vector import ZERO3, Vector, apply_transposed, dot, scale, sub, vector
 from armdyn.names import quoted
 

@@ -26,9 +26,8 @@ from armdyn.model.closures import Loop, Relation
 from armdyn.model.edit import Namer, Placement, by_position
 from armdyn.model.friction import NO_FRICTION, Friction
 from armdyn.model.inertia import TENSOR_KEYS, Inertia
-from armdyn.model.parts import Limits, Link, Motor, MotorLimits, Transform, Z
+from armdyn.model.parts import NO_SPRING, Limits, Link, Motor, MotorLimits, PointSpring, Transform, Z
 from armdyn.model.robot_model import BASE, RobotModel
-from armdyn.model.springs import NO_SPRING, PointSpring
 from armdyn.model.vector import IDENTITY, ZERO3, Vector, apply
 from armdyn.names import quoted
 
