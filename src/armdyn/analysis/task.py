@@ -18,7 +18,7 @@ from scipy.spatial.transform import Rotation
 from armdyn.analysis.errors import AnalysisError, check
 from armdyn.expression import shown
 from armdyn.robot import Robot
-from armdyn.robot.loops.postures import random_postures
+from armdyn.robot.postures import random_postures
 from armdyn.robot.tip import tip_freedom
 
 # ------------------------------------------------------------------------------------------------------------

@@ -24,10 +24,10 @@ from armdyn.model.errors import word
 from armdyn.model.parameters import Parameter, layout
 from armdyn.program import Program
 from armdyn.progress import stage
-from armdyn.robot.arm import Arm
+from armdyn.robot.assembly import ClosedKernel
 from armdyn.robot.functions import make_kernel
-from armdyn.robot.loops.assembly import ClosedKernel
-from armdyn.robot.loops.postures import random_postures
+from armdyn.robot.joints import Arm
+from armdyn.robot.postures import random_postures
 
 # ---- from numbers: the regressor at random states, and what its columns span -------------------------------
 #

@@ -22,12 +22,11 @@ from armdyn.kernels.c import (
 )
 from armdyn.model.errors import ModelError, word
 from armdyn.model.parameters import layout, parameter_vector
-from armdyn.robot.arm import Arm
+from armdyn.robot.assembly import FINE, Assembly, assembly_loop
+from armdyn.robot.closing import Closed
 from armdyn.robot.functions import MEANINGS, PAYLOAD, SYMBOLS, WORDS, functions_of, inputs_of
-from armdyn.robot.joints import joint_descriptions
-from armdyn.robot.loops.assembly import FINE, Assembly, assembly_loop
-from armdyn.robot.loops.closing import Closed
-from armdyn.robot.loops.postures import random_postures
+from armdyn.robot.joints import Arm, joint_descriptions
+from armdyn.robot.postures import random_postures
 
 # ---- the assembly of a robot with loops: what its other functions take as q --------------------------------
 

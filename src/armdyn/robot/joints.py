@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
 from armdyn.expression import Expression
+from armdyn.kernels.arrays import Floats, Numbers
+from armdyn.model import Mechanism
 from armdyn.model.parts import Limits, Link
 from armdyn.model.robot_model import RobotModel
-from armdyn.robot.arm import Arm
-from armdyn.robot.related import Related, turning_positions
+from armdyn.program import Program
+from armdyn.robot.assembly import Assembly, Related, turning_positions
+
+
+class Arm(Protocol):
+    """What the modules that `Robot` itself calls ask of a robot; each member is as `Robot` says."""
+
+    @property
+    def model(self) -> RobotModel: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def symbols(self) -> Mapping[str, float | None]: ...
+    @property
+    def mechanism(self) -> Mechanism: ...
+    @property
+    def parameters(self) -> np.ndarray: ...
+    @property
+    def assembly(self) -> Assembly: ...
+    def joint_positions(self, q: Numbers) -> Floats: ...
+    def joint_velocities(self, qd: Numbers, q: Numbers | None = None) -> Floats: ...
+    def program(self, function: str, optional: Sequence[str] = (), links: Sequence[str] = ()) -> Program: ...
 
 
 @dataclass(frozen=True)

@@ -41,23 +41,25 @@ from armdyn.model.parts import RotorModel, Transform
 from armdyn.model.robot_model import driven_positions
 from armdyn.names import quoted
 from armdyn.program import Program
+from armdyn.robot.assembly import Assembly, ClosedKernel, Related, refuse_loops
+from armdyn.robot.closing import with_choice
 from armdyn.robot.drives import Drives
 from armdyn.robot.functions import (
     BASE_INPUTS,
     FUNCTIONS,
     MEANINGS,
     Function,
+    Wrench,
     check_function,
+    check_link,
     check_program,
     functions_of,
     make_kernel,
     numeric_mechanism,
+    of_links,
+    side_by_side,
 )
-from armdyn.robot.loops.assembly import Assembly, ClosedKernel, refuse_loops
-from armdyn.robot.loops.choosing import with_choice
-from armdyn.robot.loops.modes import assembly_modes, near_positions, with_posture
-from armdyn.robot.related import Related
-from armdyn.robot.wrenches import Wrench, check_link, of_links, side_by_side
+from armdyn.robot.postures import assembly_modes, near_positions, with_posture
 
 if TYPE_CHECKING:
     from armdyn.description.dh_form import Convention

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from armdyn.robot.joints import revolute_joints
-from armdyn.robot.loops.postures import random_postures
+from armdyn.robot.postures import random_postures
 from armdyn.robot.robot import Robot
 
 _POSTURES = 16

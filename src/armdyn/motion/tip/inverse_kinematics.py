@@ -11,7 +11,7 @@ from armdyn.motion.errors import MotionError, check
 from armdyn.motion.tip.closed_forms import closed_form_solutions
 from armdyn.motion.tip.task import ROUNDING, TipTask, tip_task
 from armdyn.robot import Robot
-from armdyn.robot.loops.assembly import LoopError
+from armdyn.robot.assembly import LoopError
 from armdyn.robot.tip import at_link
 
 TOLERANCE = 1e-12  # of the arm's length

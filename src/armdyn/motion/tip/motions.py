@@ -16,8 +16,8 @@ from armdyn.motion.tip.inverse_kinematics import missing_text, nearest_reachable
 from armdyn.motion.tip.paths import TipPath
 from armdyn.motion.tip.task import SINGULAR, TipTask, can_keep_orientation, tip_task
 from armdyn.robot import Robot
+from armdyn.robot.assembly import LoopError
 from armdyn.robot.joints import JointLimits, followers, joint_limits, joint_name
-from armdyn.robot.loops.assembly import LoopError
 
 # ------------------------------------------------------------------------------------------------------------
 # Joint motions that take the tip along a path: the posture q(s) as a table of polynomials, computed once.
