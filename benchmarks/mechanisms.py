@@ -23,7 +23,7 @@ from run import provenance
 from timing import Call, Figure, race
 
 from armdyn import Robot, set_threads
-from armdyn.description.bundled import bundled_table
+from armdyn.description.source import bundled_table
 from armdyn.description.writing.mjcf import mjcf_text
 
 TITLE = "Closed chains"

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from armdyn import Robot, bundled_robots, cli
 from armdyn.cli import app
-from armdyn.description.bundled import KINDS
+from armdyn.description.source import KINDS
 from armdyn.model.closures import Loop
 from armdyn.model.parts import Transform
 from armdyn.report.robot_tables import mechanism_grids

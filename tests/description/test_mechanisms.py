@@ -13,7 +13,7 @@ from armdyn.description.dh_table import in_dh
 from armdyn.description.difference import difference
 from armdyn.description.plausibility import suspicions
 from armdyn.description.robot_file import build
-from armdyn.description.toml_text import parse_toml
+from armdyn.description.source import parse_toml
 from armdyn.description.writing.table import table_of
 from armdyn.description.writing.toml import toml_text
 from armdyn.expression import Expression

@@ -5,8 +5,8 @@ import pytest
 
 from armdyn import DescriptionError, ExportWarning, Robot
 from armdyn.description.foreign.assembly import from_xml
-from armdyn.description.foreign.tree import Options
 from armdyn.description.robot_file import build
+from armdyn.description.source import Options
 from armdyn.description.writing.mjcf import mjcf_text
 from armdyn.description.writing.urdf import urdf_text
 from armdyn.expression import Expression

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from armdyn import PhysicsWarning, Robot, bundled_robots
 from armdyn.description import from_table
-from armdyn.description.bundled import bundled_table
+from armdyn.description.source import bundled_table
 from armdyn.dynamics.newton_euler import rigid_torques
 from armdyn.expression import Expression
 from armdyn.model import Relation, RobotModel, Transform

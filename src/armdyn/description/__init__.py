@@ -1,14 +1,13 @@
 """Models from text: the robot file, DH tables and frames, the bundled robots; and what looks wrong in one.
 
-Order: dh, angles, dh_form, dh_table, errors, plausibility, foreign/, reader, toml_text, bundled,
-robot_file, changing, writing/, difference.
+Order: source, frames, dh_form, dh_table, plausibility, foreign/, reader, robot_file, changing, writing/,
+difference.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from armdyn.description.bundled import bundled_robots, bundled_table
-from armdyn.description.errors import DescriptionError, ExportWarning
+from armdyn.description.source import DescriptionError, ExportWarning, bundled_robots, bundled_table
 
 if TYPE_CHECKING:
     from armdyn.description.plausibility import payload_problem, physics_warnings

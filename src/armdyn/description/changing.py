@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from armdyn.description.errors import DescriptionError
 from armdyn.description.reader import Reader
 from armdyn.description.robot_file import read_friction, read_limits, read_motor
+from armdyn.description.source import DescriptionError
 from armdyn.expression import ArmdynError, Expression
 from armdyn.model import impossible_bodies
 from armdyn.model.edit import by_joint

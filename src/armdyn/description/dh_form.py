@@ -19,8 +19,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
-from armdyn.description import dh
-from armdyn.description.angles import PI, angle_of, wrapped
+from armdyn.description.frames import PARTS, PI, angle_of, wrapped
 from armdyn.expression import ONE, ZERO, Atom, Expression, MissingValueError
 from armdyn.expression.expression import Monomial
 from armdyn.model.errors import ModelError
@@ -464,7 +463,7 @@ def _own_rows(chain: Chain, convention: Convention) -> tuple[Row, ...] | None:
 
 def _row(pose: Pose, convention: Convention) -> Row | None:
     """A transform as that of one row, exactly; None where it is not."""
-    parts = dh.PARTS[convention](pose.T) if pose.exact else None
+    parts = PARTS[convention](pose.T) if pose.exact else None
     if parts is None:
         return None
     alpha, theta = Angle.from_pair(*parts.alpha), Angle.from_pair(*parts.theta)

@@ -9,9 +9,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from armdyn.description import dh
-from armdyn.description.angles import numeric_rpy, unit_vector
 from armdyn.description.dh_form import TOLERANCE, Convention, Form, Pose, Row, dh_form, inverse, rounded
+from armdyn.description.frames import frame, numeric_rpy, unit_vector
 from armdyn.expression import Expression
 from armdyn.model.closures import Loop
 from armdyn.model.inertia import Inertia
@@ -89,7 +88,7 @@ def tidy(T: Transform, exact: bool, model: RobotModel) -> Transform:
         return T
     R = [[model.number(x) for x in row] for row in T.R]
     angles = vector(rounded(x) for x in numeric_rpy(R, flat=TOLERANCE))
-    return dh.frame(_vector(T.p, exact=False), angles)
+    return frame(_vector(T.p, exact=False), angles)
 
 
 def _turned_round(frame: Pose, model: RobotModel) -> Pose:

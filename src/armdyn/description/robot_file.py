@@ -9,19 +9,25 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from armdyn.description import dh, toml_text
-from armdyn.description.bundled import bundled_robots, bundled_table
-from armdyn.description.errors import MAX_LINKS, MAX_PRODUCTS, DescriptionError
-from armdyn.description.foreign.tree import Options, shaped
+from armdyn.description.frames import FORMULAS, Placement, frame
 from armdyn.description.plausibility import suspicions
 from armdyn.description.reader import Reader, Symbols
+from armdyn.description.source import (
+    MAX_LINKS,
+    MAX_PRODUCTS,
+    DescriptionError,
+    Options,
+    bundled_robots,
+    bundled_table,
+    parse_toml,
+    read_text,
+)
 from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError, TooLargeError, limited, shown
 from armdyn.model import PhysicsWarning, impossible_bodies
 from armdyn.model.closures import LOOP_JOINTS, Loop, Relation
 from armdyn.model.errors import ModelError, plain
 from armdyn.model.friction import NO_FRICTION, SINGLE, TERMS, Friction, levels
-from armdyn.model.inertia import TENSOR_KEYS, Inertia, Tensor, asymmetry, matrix_tensor, tensor
-from armdyn.model.meshes import Shape, shape
+from armdyn.model.inertia import TENSOR_KEYS, Inertia, Tensor, asymmetry, filled, matrix_tensor, tensor
 from armdyn.model.parts import (
     NO_SPRING,
     JointSpring,
@@ -45,7 +51,7 @@ def read_pose(reader: Reader, required: bool = False) -> Transform:
     """Pose by xyz, and the orientation: rpy, or a rotation by its matrix where angles would not be exact."""
     xyz = reader.vector("xyz") if required else reader.vector("xyz", [0, 0, 0])
     rpy = reader.vector("rpy", [0, 0, 0])
-    T = dh.frame(xyz, rpy)
+    T = frame(xyz, rpy)
     if "rotation" in reader:
         if "rpy" in reader:
             reader.fail("rotation", "given beside rpy; one of them is allowed")
@@ -150,6 +156,8 @@ def _tensor(reader: Reader) -> tuple[str, Tensor]:
 
 def _by_mesh(reader: Reader, meshes: Meshes) -> Inertia:
     """inertia = { mesh, density, scale, origin }: the mesh gives com and tensor, and mass by its density."""
+    from armdyn.model.meshes import enclosed_volume  # seldom needed
+
     table = reader.sub("inertia")
     reader.asked.update(("mass", "com", "first_moment"))
     for key in ("com", "first_moment"):
@@ -173,19 +181,15 @@ def _by_mesh(reader: Reader, meshes: Meshes) -> Inertia:
         if x is not None and x.symbols() <= reader.values.keys() and x.value(reader.values) <= 0:
             where.fail(key, f"expected a positive number, found {x}")
     try:
-        solid = shape(meshes.folder / name)
-        body = solid.inertia(density, mass, length, T.R, T.p)
+        solid = enclosed_volume(meshes.folder / name)
+        body = filled(solid, density, mass, length, T.R, T.p)
     except (ModelError, ValueError) as error:
         table.fail("mesh", str(error))
-    meshes.remarks.append(Remark(_note(reader.path, name, solid)))
+    without = f"; {solid.collapsed} faces have no area" if solid.collapsed else ""
+    size = f"{solid.triangles} triangles{without}"
+    text = f"{reader.path}: com and inertia were computed from the mesh '{name}' ({size})"
+    meshes.remarks.append(Remark(one_line(text)))  # for files written from the robot, which have no mesh
     return body
-
-
-def _note(where: str, name: str, found: Shape) -> str:
-    """Note for files that are written from the robot: they have the numbers, not the mesh."""
-    without = f"; {found.collapsed} faces have no area" if found.collapsed else ""
-    size = f"{found.triangles} triangles{without}"
-    return one_line(f"{where}: com and inertia were computed from the mesh '{name}' ({size})")
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -324,7 +328,7 @@ def load(robot: str | Path, options: Options = NO_OPTIONS) -> RobotModel:
     bundled = bundled_robots()
     if isinstance(robot, str) and robot in bundled:
         _refuse_options(robot, options)
-        return shaped(build(bundled_table(robot), robot), options.tip, options.lock, robot)
+        return options.shaped(build(bundled_table(robot), robot), robot)
     if not isinstance(robot, (str, os.PathLike)):
         raise TypeError(f"expected a path to a robot file or a bundled name, found {shown(robot)}")
     if isinstance(robot, str) and robot.lstrip("\ufeff \t\r\n").startswith("<"):
@@ -333,7 +337,7 @@ def load(robot: str | Path, options: Options = NO_OPTIONS) -> RobotModel:
     try:
         if path.suffix.lower() in XML_SUFFIXES:
             return _from_xml(path, str(path), options)
-        text = toml_text.read(path)
+        text = read_text(path)
     except DescriptionError:
         raise
     except (OSError, ValueError) as error:
@@ -345,7 +349,7 @@ def load(robot: str | Path, options: Options = NO_OPTIONS) -> RobotModel:
             + (f"did you mean {near[0]}?" if near else f"give a path to a robot file or {names}")
         ) from None
     _refuse_options(str(path), options)
-    return from_table(toml_text.parse_toml(text, str(path)), str(path), path.parent, options)
+    return from_table(parse_toml(text, str(path)), str(path), path.parent, options)
 
 
 def _refuse_options(source: str, options: Options) -> None:
@@ -378,7 +382,7 @@ def from_table(
         source = one_line(name)[:60] if isinstance(name, str) else "robot"
     try:
         with limited(MAX_PRODUCTS):
-            model = shaped(build(table, source, folder), options.tip, options.lock, source)
+            model = options.shaped(build(table, source, folder), source)
     except TooLargeError as error:
         raise DescriptionError(f"{source}: the description is {error}") from None
     warn([Remark(text, "warning", source) for text in suspicions(model)], PhysicsWarning, level)
@@ -507,7 +511,7 @@ def _link(reader: Reader, name: str, parent: str, convention: str, meshes: Meshe
     return link
 
 
-def _placement(reader: Reader, convention: str, joint: str) -> dh.Placement:
+def _placement(reader: Reader, convention: str, joint: str) -> Placement:
     if convention == "frames":
         origin = read_pose(reader.sub("origin"), required=True)
         axis: Vector = reader.direction("axis") if joint != "fixed" or "axis" in reader else (0, 0, 1)
@@ -517,7 +521,7 @@ def _placement(reader: Reader, convention: str, joint: str) -> dh.Placement:
         key: reader.number(key, 0) if key == variable else reader.number(key)
         for key in ("a", "alpha", "d", "theta")
     }
-    return dh.FORMULAS[convention](**values)
+    return FORMULAS[convention](**values)
 
 
 def read_friction(reader: Reader, at_motor: bool = False) -> Friction:

@@ -15,8 +15,7 @@ import numpy as np
 
 from armdyn.description import from_table, load, payload_problem, physics_warnings, read_place, writing
 from armdyn.description.changing import with_friction, with_limits, with_motors
-from armdyn.description.foreign.tree import Options
-from armdyn.description.toml_text import parse_text
+from armdyn.description.source import Options, parse_text
 from armdyn.display import Shown
 from armdyn.dynamics import BaseMotion
 from armdyn.expression import shown

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from armdyn.description.bundled import bundled_robots, bundled_text
+from armdyn.description.source import bundled_robots, bundled_text
 from armdyn.expression import ArmdynError
 from armdyn.identification import Fit, Log
 from armdyn.motion.timing.speed_parts import check_robot

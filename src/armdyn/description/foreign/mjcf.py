@@ -24,16 +24,12 @@ from pathlib import Path
 
 import numpy as np
 
-from armdyn.description.angles import numeric_rpy, unit_vector
-from armdyn.description.dh import by_quaternion, frame
-from armdyn.description.errors import DescriptionError
 from armdyn.description.foreign.mjcf_spec import Actuator, Equality, Frame, Spec, Tendon, compiled, numbers_of
 from armdyn.description.foreign.mjcf_text import Source
 from armdyn.description.foreign.tree import (
     LOOSE,
     NOWHERE,
     Mimic,
-    Options,
     Place,
     RawBody,
     RawJoint,
@@ -46,6 +42,8 @@ from armdyn.description.foreign.tree import (
     snapped_direction,
 )
 from armdyn.description.foreign.xml_text import Element, place_of
+from armdyn.description.frames import by_quaternion, frame, numeric_rpy, unit_vector
+from armdyn.description.source import DescriptionError, Options
 from armdyn.expression import ONE, ZERO, Expression, ExpressionError
 from armdyn.model.closures import Loop
 from armdyn.model.friction import Friction

@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from armdyn.description.errors import DescriptionError
 from armdyn.description.foreign.mjcf_text import Source
+from armdyn.description.source import DescriptionError
 from armdyn.names import one_line, quoted
 
 _LINE = re.compile(r",? line \d+")

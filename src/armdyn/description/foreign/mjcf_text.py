@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
-from armdyn.description.errors import MAX_LINKS
 from armdyn.description.foreign.xml_text import Element, parse, read, short
+from armdyn.description.source import MAX_LINKS
 
 _SECTIONS = ("compiler", "option", "default", "worldbody", "equality", "tendon", "actuator")
 _ACTING = ("equality", "tendon", "actuator")

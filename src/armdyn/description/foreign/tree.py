@@ -8,63 +8,21 @@ of a part of it, locked joints, mimic joints, and the RobotModel.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 from typing import Literal, TypeAlias, TypeVar
 
-from armdyn.description.errors import MAX_LINKS, DescriptionError
-from armdyn.expression import ONE, ZERO, ArmdynError, Expression, decimal_places, decimal_text, shown
+from armdyn.description.source import MAX_LINKS, DescriptionError
+from armdyn.expression import ONE, ZERO, Expression, decimal_places, decimal_text
 from armdyn.model.closures import Loop
-from armdyn.model.edit import chain_to, locked
 from armdyn.model.friction import NO_FRICTION, Friction
 from armdyn.model.inertia import ZERO6, Tensor
 from armdyn.model.parts import NO_SPRING, JointSpring, Limits, PointSpring, Transform, X
-from armdyn.model.robot_model import RobotModel
 from armdyn.model.vector import IDENTITY, ZERO3, Matrix, Vector, vector
 from armdyn.names import listed, one_line, quoted
 from armdyn.remarks import Remark
-
-# ------------------------------------------------------------------------------------------------------------
-# Options of reading.
-
-
-@dataclass(frozen=True)
-class Options:
-    """Options of a caller who reads a file; see `Robot.load`. For robot files, `tip` and `lock` alone."""
-
-    base: str | None = None
-    tip: str | None = None
-    lock: Mapping[str, object] | None = None
-    repair: bool = False
-    snap: bool = False
-
-    def __post_init__(self) -> None:
-        for name in ("base", "tip"):
-            value = getattr(self, name)
-            if value is not None and not isinstance(value, str):
-                raise TypeError(f"{name}: expected the name of a link, found {shown(value)}")
-        if self.lock is not None and not isinstance(self.lock, Mapping):
-            raise TypeError(f"lock: expected a table such as {{'joint': position}}, found {shown(self.lock)}")
-        for name in ("repair", "snap"):
-            if not isinstance(getattr(self, name), bool):
-                raise TypeError(f"{name}: expected True or False, found {shown(getattr(self, name))}")
-
-
-def shaped(model: RobotModel, tip: str | None, lock: Mapping[str, object] | None, source: str) -> RobotModel:
-    """The robot that was read, as `tip` and `lock` want it: `model.surgery` does it, errors name the file."""
-    try:
-        if tip is not None:
-            return chain_to(model, tip, lock)
-        return locked(model, lock or {})
-    except ArmdynError as error:
-        option, colon, reason = str(error).partition(": ")
-        known = colon and option in ("lock", "tip")
-        raise DescriptionError(
-            f"{option}: {source}: {reason}" if known and not reason.startswith("joint ") else str(error)
-        ) from None
-
 
 # ------------------------------------------------------------------------------------------------------------
 # Rounded angles and directions made exact, where it is plain what was meant; each change is listed.

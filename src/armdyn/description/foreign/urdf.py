@@ -18,12 +18,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from armdyn.description.angles import unit_vector
-from armdyn.description.dh import frame
-from armdyn.description.errors import MAX_LINKS
 from armdyn.description.foreign.tree import (
     Mimic,
-    Options,
     RawBody,
     RawJoint,
     RawKind,
@@ -48,7 +44,9 @@ from armdyn.description.foreign.xml_text import (
     short,
     written,
 )
+from armdyn.description.frames import frame, unit_vector
 from armdyn.description.plausibility import NEARLY
+from armdyn.description.source import MAX_LINKS, Options
 from armdyn.expression import ONE, ZERO, Expression
 from armdyn.model.friction import NO_FRICTION, Friction
 from armdyn.model.inertia import TENSOR_KEYS, tensor

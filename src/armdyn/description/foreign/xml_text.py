@@ -12,8 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 from xml.parsers import expat
 
-from armdyn.description.errors import DescriptionError
 from armdyn.description.foreign.tree import Place, Remarks
+from armdyn.description.source import DescriptionError
 from armdyn.expression import Expression, ExpressionError, rational
 from armdyn.names import one_line
 

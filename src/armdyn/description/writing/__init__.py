@@ -7,7 +7,7 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
-from armdyn.description.errors import DescriptionError, ExportWarning
+from armdyn.description.source import DescriptionError, ExportWarning
 from armdyn.expression import shown
 from armdyn.files import write_whole
 from armdyn.model.robot_model import RobotModel

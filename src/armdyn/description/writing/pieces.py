@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from armdyn.description.errors import DescriptionError
+from armdyn.description.source import DescriptionError
 from armdyn.expression import Expression
 from armdyn.model import edit
 from armdyn.model.friction import TERMS

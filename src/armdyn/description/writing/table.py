@@ -6,10 +6,9 @@ from collections.abc import Collection, Iterable
 from fractions import Fraction
 from typing import Any, Literal
 
-from armdyn.description import dh
-from armdyn.description.angles import angle_of, rpy_of, unit_vector, whole_ratios
-from armdyn.description.errors import MAX_PRODUCTS, DescriptionError
+from armdyn.description.frames import FORMULAS, PARTS, angle_of, rpy_of, unit_vector, whole_ratios
 from armdyn.description.robot_file import build
+from armdyn.description.source import MAX_PRODUCTS, DescriptionError
 from armdyn.expression import (
     ArmdynError,
     Expression,
@@ -208,7 +207,7 @@ def placement_of(model: RobotModel) -> Placement:
         assert row is not None
         row["a"] = name(row["a"], f"a{i if convention == 'dh' else i - 1}")
         row["d"] = name(row["d"], f"d{i}")
-        before, _, after = dh.FORMULAS[convention](**row)
+        before, _, after = FORMULAS[convention](**row)
         return before, after
 
     return by_position if convention == "frames" else by_row
@@ -289,14 +288,14 @@ def _dh_row(link: Link, convention: Convention) -> dict[str, Expression] | None:
     """a, alpha, d, theta of a link, if they are exact and the link is placed by this convention."""
     if convention == "frames":
         return None
-    parts = dh.PARTS[convention](link.after if convention == "dh" else link.before)
+    parts = PARTS[convention](link.after if convention == "dh" else link.before)
     if parts is None:
         return None
     alpha, theta = angle_of(*parts.alpha), angle_of(*parts.theta)
     if alpha is None or theta is None:
         return None
     row = {"a": parts.a, "alpha": alpha, "d": parts.d, "theta": theta}
-    return row if dh.FORMULAS[convention](**row) == (link.before, link.axis, link.after) else None
+    return row if FORMULAS[convention](**row) == (link.before, link.axis, link.after) else None
 
 
 def _pose(T: Transform) -> Table:

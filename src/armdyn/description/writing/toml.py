@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from armdyn.description import dh
-from armdyn.description.errors import DescriptionError
-from armdyn.description.toml_text import MAX_BYTES
+from armdyn.description.frames import modified, standard
+from armdyn.description.source import MAX_BYTES, DescriptionError
 from armdyn.description.writing.table import Table, Written, table_of, written
 from armdyn.expression import ZERO, Expression, ExpressionError, parse, shown
 from armdyn.model.parts import JointKind
@@ -290,11 +289,11 @@ def _middle(draft: Draft, i: int) -> Vector:
     """Half-way along the link, between its frame and the one before (in modified DH, the one after)."""
     half = Expression.of(0.5)
     if not draft.modified:
-        _, _, T = dh.standard(**draft.rows[i].values)
+        _, _, T = standard(**draft.rows[i].values)
         return scale(-half, apply_transposed(T.R, T.p))
     if i + 1 == len(draft.rows):
         return (ZERO, ZERO, ZERO)
-    before, _, _ = dh.modified(**draft.rows[i + 1].values)
+    before, _, _ = modified(**draft.rows[i + 1].values)
     return scale(half, before.p)
 
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 
-from armdyn.description.angles import numeric_rpy, rpy_of
-from armdyn.description.errors import DescriptionError
 from armdyn.description.foreign.urdf import XACRO
 from armdyn.description.foreign.xml_text import UNLIMITED
+from armdyn.description.frames import numeric_rpy, rpy_of
+from armdyn.description.source import DescriptionError
 from armdyn.description.writing.pieces import Piece, losses, names, pieces, unused, with_values
 from armdyn.description.writing.xml_text import add, direction_text, document, name, number_text, numbers_text
 from armdyn.expression import Expression

@@ -8,9 +8,8 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 from fractions import Fraction
 
-from armdyn.description.angles import whole_ratios
-from armdyn.description.dh import by_quaternion
-from armdyn.description.errors import DescriptionError
+from armdyn.description.frames import by_quaternion, whole_ratios
+from armdyn.description.source import DescriptionError
 from armdyn.expression import Expression, decimal_places, exact_float
 from armdyn.model.vector import Matrix, Scalar, Vector
 from armdyn.names import one_line, quoted

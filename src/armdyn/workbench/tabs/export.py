@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.description.errors import ExportWarning
+from armdyn.description.source import ExportWarning
 from armdyn.motion import csv_files
 from armdyn.motion.torques import torques_along
 from armdyn.motion.trajectory import Trajectory
