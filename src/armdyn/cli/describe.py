@@ -228,7 +228,7 @@ def _dh_table(console: Console, table: DhTable, is_own: bool) -> None:
     _say(console, f"{name} Denavit-Hartenberg parameters [m, rad]{others}")
     console.print(_table(list(headings), [list(row) for row in rows]))
     if not is_own:
-        for line in table.remarks:
+        for line in table.footnotes:
             _say(console, line)
 
 

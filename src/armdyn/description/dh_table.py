@@ -227,10 +227,10 @@ class DhTable:
         widths = [max(map(len, column)) for column in columns]
         lines = ["  ".join(x.ljust(w) for x, w in zip(row, widths, strict=True)) for row in (headings, *rows)]
         title = f"{_NAMES[self.convention]} Denavit-Hartenberg parameters, m and rad"
-        return "\n".join([title, *(line.rstrip() for line in lines), *self.remarks])
+        return "\n".join([title, *(line.rstrip() for line in lines), *self.footnotes])
 
     @property
-    def remarks(self) -> list[str]:
+    def footnotes(self) -> list[str]:
         """Base and tool where they are not the identity, and the notes."""
         ends = [("base", self.base, "in the world"), ("tool", self.tool, "in the last frame")]
         shown = [f"{name} {pose_text(T)} {where}" for name, T, where in ends if Transform() != T]

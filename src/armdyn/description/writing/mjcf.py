@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from armdyn.description.plausibility import Freedom, freedoms, in_numbers
+from armdyn.description.writing import Export
 from armdyn.description.writing.pieces import Piece, losses, motors, names, pieces, unused, with_values
 from armdyn.description.writing.xml_text import (
     add,
@@ -174,8 +175,8 @@ WORLD = "world"  # what MuJoCo calls its fixed body
 _FULL = (0, 3, 5, 1, 2, 4)  # the order of fullinertia, as places in xx xy xz yy yz zz
 
 
-def mjcf_text(model: RobotModel) -> tuple[str, tuple[str, ...]]:
-    """The robot as MJCF, and one sentence for each thing that MJCF cannot say."""
+def export(model: RobotModel) -> Export:
+    """The robot as MJCF, and a remark for each thing that MJCF cannot say."""
     model = with_values(model, "MJCF")
     parts = pieces(model)
     found = freedoms(model, *in_numbers(model))
@@ -192,7 +193,7 @@ def mjcf_text(model: RobotModel) -> tuple[str, tuple[str, ...]]:
     root = ET.Element("mujoco")
     name(root, "model", model.name)
     _Writer(root, model, parts, bodies).write(has_tool)
-    return document(root, notes), notes
+    return document(root, notes)
 
 
 def _velocity_loss(parts: list[Piece]) -> Iterator[str]:

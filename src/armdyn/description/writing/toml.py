@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from armdyn.description.frames import modified, standard
 from armdyn.description.source import MAX_BYTES, DescriptionError
+from armdyn.description.writing import Export
 from armdyn.description.writing.table import Table, Written, table_of, written
 from armdyn.expression import ZERO, Expression, ExpressionError, parse, shown
 from armdyn.model.parts import JointKind
@@ -22,6 +23,11 @@ __all__ = ["table_of", "toml_line", "toml_text"]
 _WIDTH = 118
 _SECTIONS = ("symbols", "motor")  # tables that never stand on one line
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+def export(model: RobotModel) -> Export:
+    """The robot as a robot file, which can say all."""
+    return Export(toml_text(model))
 
 
 def toml_text(model: RobotModel) -> str:
@@ -158,14 +164,16 @@ class Draft:
     name: str
     rows: tuple[Row, ...]
     modified: bool = False
-    symbols: tuple[str, ...] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
-        found = {name for row in self.rows for x in row.values.values() for name in x.symbols()}
-        for name in sorted(found):
+        for name in self.symbols:
             if problem := symbol_name_problem(name):
                 raise DescriptionError(f"symbol '{name}': {problem}")
-        object.__setattr__(self, "symbols", tuple(sorted(found)))
+
+    @property
+    def symbols(self) -> list[str]:
+        """The names of all symbols in the rows, sorted."""
+        return sorted({name for row in self.rows for x in row.values.values() for name in x.symbols()})
 
 
 # ---- reading -----------------------------------------------------------------------------------------------

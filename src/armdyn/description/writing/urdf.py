@@ -15,6 +15,7 @@ from armdyn.description.foreign.urdf import XACRO
 from armdyn.description.foreign.xml_text import UNLIMITED
 from armdyn.description.frames import numeric_rpy, rpy_of
 from armdyn.description.source import DescriptionError
+from armdyn.description.writing import Export
 from armdyn.description.writing.pieces import Piece, losses, names, pieces, unused, with_values
 from armdyn.description.writing.xml_text import add, direction_text, document, name, number_text, numbers_text
 from armdyn.expression import Expression
@@ -28,8 +29,8 @@ from armdyn.names import quoted
 _DOWN = tuple(Expression.of(x) for x in (0, 0, -9.81))
 
 
-def urdf_text(model: RobotModel) -> tuple[str, tuple[str, ...]]:
-    """The robot as URDF, and one sentence for each thing that URDF cannot say."""
+def export(model: RobotModel) -> Export:
+    """The robot as URDF, and a remark for each thing that URDF cannot say."""
     model = with_values(model, "URDF")
     parts = pieces(model)
     has_tool = model.tool != Transform()
@@ -45,7 +46,7 @@ def urdf_text(model: RobotModel) -> tuple[str, tuple[str, ...]]:
     name(root, "name", model.name)
     _Writer(root, model, parts).write(has_tool)
     _refuse_xacro(root)
-    return document(root, notes), notes
+    return document(root, notes)
 
 
 def _refuse_xacro(root: ET.Element) -> None:
