@@ -12,7 +12,7 @@ from armdyn.cli.common import GivenRobot, check_output, say, takes_robot
 from armdyn.description import bundled_robots
 from armdyn.description.source import bundled_text, parse_text, read_text
 from armdyn.description.writing import SUFFIXES
-from armdyn.description.writing.toml import Draft, Row, read_kind, read_row, read_rows, robot_file
+from armdyn.description.writing.toml import Draft, DraftRow, read_kind, read_row, read_rows, robot_file
 from armdyn.expression import ArmdynError
 from armdyn.files import write_whole
 from armdyn.progress import hide_progress
@@ -135,7 +135,7 @@ def _read(path: Path) -> str:
 # ---- questions ---------------------------------------------------------------------------------------------
 
 
-def _asked_rows(modified: bool) -> tuple[Row, ...]:
+def _asked_rows(modified: bool) -> tuple[DraftRow, ...]:
     kind = "Modified" if modified else "Standard"
     say(f"{kind} DH. Lengths are in m, angles in rad; expressions such as pi/2 are exact.")
     count = _ask("Number of joints", "", _count)
@@ -143,7 +143,7 @@ def _asked_rows(modified: bool) -> tuple[Row, ...]:
     for i in range(count):
         joint = _ask(f"Joint {i + 1}: revolute or prismatic", "revolute", lambda x: read_kind(x, "joint"))
         row = _ask("  a alpha d theta", "0 0 0 0", lambda x: read_row(x, "row"))
-        rows.append(Row(row.values, joint))
+        rows.append(DraftRow(row.values, joint))
     return tuple(rows)
 
 

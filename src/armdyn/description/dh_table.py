@@ -9,10 +9,19 @@ from fractions import Fraction
 
 import numpy as np
 
-from armdyn.description.dh_form import TOLERANCE, Convention, Form, Pose, Row, dh_form, inverse, rounded
+from armdyn.description.dh_form import (
+    TOLERANCE,
+    Convention,
+    DhForm,
+    FoundRow,
+    Pose,
+    dh_form,
+    inverse,
+    rounded,
+)
 from armdyn.description.frames import frame, numeric_rpy, unit_vector
 from armdyn.expression import Expression
-from armdyn.model.closures import Loop
+from armdyn.model.closures import ClosingJoint
 from armdyn.model.inertia import Inertia
 from armdyn.model.parts import JointKind, Link, Motor, PointSpring, Transform, X, Z
 from armdyn.model.robot_model import Converter, RobotModel, places_of
@@ -67,14 +76,14 @@ def in_dh(model: RobotModel, convention: Convention) -> RobotModel:
     )
 
 
-def tool_of(model: RobotModel, form: Form, place: Transform) -> Transform:
+def tool_of(model: RobotModel, form: DhForm, place: Transform) -> Transform:
     """The tip frame in the last DH frame; `place` is the tip's link in the last moving link."""
     last = form.frames[-1]
     old = _turned_round(last, model)
     return tidy(old.T @ place @ model.tool, old.exact, model)
 
 
-def transform_of(row: Row, convention: Convention) -> Transform:
+def transform_of(row: FoundRow, convention: Convention) -> Transform:
     """The constant part of a row's transform."""
     turn = row.theta.about(Z) @ Transform.translation(0, 0, row.d)
     if convention == "dh":
@@ -104,7 +113,7 @@ def _vector(v: Vector, exact: bool) -> Vector:
     return v if exact else vector(rounded(x) for x in v)
 
 
-def _moving(link: Link, row: Row, parent: str, convention: Convention, placed: Placed) -> Link:
+def _moving(link: Link, row: FoundRow, parent: str, convention: Convention, placed: Placed) -> Link:
     T = transform_of(row, convention)
     before, after = (Transform(), T) if convention == "dh" else (T, Transform())
     old = placed[link.name]
@@ -153,7 +162,7 @@ def _spring(spring: PointSpring, placed: Placed) -> PointSpring:
     return replace(spring, at=(a, b))
 
 
-def _loop(loop: Loop, placed: Placed, model: RobotModel) -> Loop:
+def _loop(loop: ClosingJoint, placed: Placed, model: RobotModel) -> ClosingJoint:
     frames = []
     for name, T in zip(loop.between, loop.at, strict=True):
         old = placed.get(name)

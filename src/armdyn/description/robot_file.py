@@ -24,7 +24,7 @@ from armdyn.description.source import (
 )
 from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError, TooLargeError, limited, shown
 from armdyn.model import PhysicsWarning, impossible_bodies
-from armdyn.model.closures import LOOP_JOINTS, Loop, Relation
+from armdyn.model.closures import CLOSING_KINDS, ClosingJoint, Relation
 from armdyn.model.errors import ModelError, plain
 from armdyn.model.friction import NO_FRICTION, SINGLE, TERMS, Friction, levels
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, Tensor, asymmetry, filled, matrix_tensor, tensor
@@ -223,7 +223,7 @@ def two_ends(reader: Reader, example: str) -> Sequence[object]:
 _EITHER = 'relation = { "link 3" = 1, "link 1" = -1 } or between = ["link 3", "link 5"]'
 
 
-def read_closures(top: Reader) -> tuple[tuple[Relation, ...], tuple[Loop, ...]]:
+def read_closures(top: Reader) -> tuple[tuple[Relation, ...], tuple[ClosingJoint, ...]]:
     """The relations Σ c_j q_j = offset and the closing joints, each in the order of the file."""
     entries = top.raw("closure", [])
     if not isinstance(entries, (list, tuple)):
@@ -249,9 +249,9 @@ def _relation(reader: Reader) -> Relation:
     return Relation(coefficients, reader.number("offset", 0))
 
 
-def _loop(reader: Reader) -> Loop:
+def _loop(reader: Reader) -> ClosingJoint:
     between = read_between(reader)
-    joint = reader.choice("joint", LOOP_JOINTS)
+    joint = reader.choice("joint", CLOSING_KINDS)
     at = (Transform(), Transform())
     if "at" in reader:
         a, b = (
@@ -260,7 +260,7 @@ def _loop(reader: Reader) -> Loop:
         )
         at = (a, b)
     reader.asked.add("at")
-    return Loop(between, at, joint)
+    return ClosingJoint(between, at, joint)
 
 
 # ------------------------------------------------------------------------------------------------------------

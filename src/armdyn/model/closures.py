@@ -24,13 +24,13 @@ from armdyn.names import listed, one_line
 #     R_aᵀ(p_b − p_a) = 0 (x, y, z)    and    the rotation vector of R_aᵀR_b, to first order (x, y, z).
 #
 # A revolute joint about the frames' z leaves the last row out, a spherical joint the last three. Not all
-# rows are independent: `Choice` says which are kept and which joints follow, found once from assembled
-# postures.
+# rows are independent: `ChosenCoordinates` says which are kept and which joints follow, found once from
+# assembled postures.
 
 
-LoopJoint: TypeAlias = Literal["revolute", "spherical", "fixed", "point"]
-LOOP_JOINTS: tuple[LoopJoint, ...] = get_args(LoopJoint)
-ROWS: dict[LoopJoint, tuple[int, ...]] = {
+ClosingKind: TypeAlias = Literal["revolute", "spherical", "fixed", "point"]
+CLOSING_KINDS: tuple[ClosingKind, ...] = get_args(ClosingKind)
+ROWS: dict[ClosingKind, tuple[int, ...]] = {
     "revolute": (0, 1, 2, 3, 4),
     "spherical": (0, 1, 2),
     "point": (0, 1, 2),  # another word for it
@@ -39,12 +39,12 @@ ROWS: dict[LoopJoint, tuple[int, ...]] = {
 
 
 @dataclass(frozen=True)
-class Loop:
+class ClosingJoint:
     """A joint that closes a chain, between frames on two links (the base may be one of them)."""
 
     between: tuple[str, str]
     at: tuple[Transform, Transform]
-    joint: LoopJoint
+    joint: ClosingKind
 
     @property
     def label(self) -> str:
@@ -52,7 +52,7 @@ class Loop:
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChosenCoordinates:
     """The coordinates that were chosen for a robot with closed chains.
 
     Positions are those of the joints that no relation eliminates, in their order, then of elastic motors.

@@ -9,7 +9,7 @@ from typing import Any, Literal, cast
 
 from armdyn.expression import ZERO, ArmdynError, Expression, shown
 from armdyn.model.bodies import impossible_bodies
-from armdyn.model.closures import Loop, Relation, settled
+from armdyn.model.closures import ClosingJoint, Relation, settled
 from armdyn.model.errors import ModelError, number, numbers, plain, table, three
 from armdyn.model.friction import SINGLE, TERMS, Friction, levels
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, Tensor, asymmetry, matrix_tensor, tensor
@@ -237,7 +237,7 @@ def _lock_notes(
                 yield f"joint {label} is locked outside its limits [{low:g}, {high:g}]"
 
 
-def _refuse_gap(model: RobotModel, loop: Loop) -> None:
+def _refuse_gap(model: RobotModel, loop: ClosingJoint) -> None:
     """Refuse a closure whose ends do not meet where locked joints make them one body."""
     if any(x is None for _, x in model.symbols):
         return

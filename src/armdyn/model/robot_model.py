@@ -12,11 +12,11 @@ from functools import cached_property, partial
 
 from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError
 from armdyn.model.closures import (
-    LOOP_JOINTS,
+    CLOSING_KINDS,
     ROWS,
-    Choice,
+    ChosenCoordinates,
+    ClosingJoint,
     Dependence,
-    Loop,
     Relation,
     solve_relations,
     sum_text,
@@ -48,9 +48,9 @@ class RobotModel:
     root: str = BASE  # what the fixed base is called
     base: Transform = Transform()  # where the base stands in the world
     relations: tuple[Relation, ...] = ()  # between joints, which make some of them dependent
-    loops: tuple[Loop, ...] = ()  # further joints between links of the tree
+    loops: tuple[ClosingJoint, ...] = ()  # further joints between links of the tree
     springs: tuple[PointSpring, ...] = ()  # between points of links
-    choice: Choice | None = field(default=None, compare=False)  # what the closures leave free, once found
+    choice: ChosenCoordinates | None = field(default=None, compare=False)  # what closures leave free
     source: str = field(default="", compare=False)  # the file it came from
     remarks: tuple[Remark, ...] = field(default=(), compare=False)  # what reading changed or left out
     derived: bool = field(default=False, compare=False)  # with a payload, say: bodies are not as described
@@ -338,8 +338,8 @@ def closure_problems(model: RobotModel) -> Iterator[str]:
         a, b = loop.between
         if a in welded and welded.get(a) == welded.get(b):
             yield f"{where}: between: {quoted(a)} and {quoted(b)} are one body; a loop joins two that move"
-        if loop.joint not in LOOP_JOINTS:
-            allowed = ", ".join(LOOP_JOINTS)
+        if loop.joint not in CLOSING_KINDS:
+            allowed = ", ".join(CLOSING_KINDS)
             yield f"{where}: joint: found {quoted(str(loop.joint))}; allowed: {allowed}"
     names = [spring.name for spring in model.springs if spring.name]
     for i, spring in enumerate(model.springs):

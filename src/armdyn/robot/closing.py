@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from armdyn.dynamics.closures import Following, gaps
-from armdyn.model.closures import Choice
+from armdyn.model.closures import ChosenCoordinates
 from armdyn.model.errors import ModelError
 from armdyn.model.mechanism import Mechanism
 from armdyn.model.robot_model import RobotModel
@@ -182,7 +182,9 @@ def _chosen(model: RobotModel) -> RobotModel:
     free = tuple(i for i in range(closed.positions) if i not in dependent)
     size = 2.0 ** round(math.log2(closed.size))  # scaling by it rounds nothing
     kept = _by_loop(closed, rows)
-    found = replace(model, choice=Choice(free, kept, tuple(start.tolist()), A.shape[1] - rank, size))
+    found = replace(
+        model, choice=ChosenCoordinates(free, kept, tuple(start.tolist()), A.shape[1] - rank, size)
+    )
     _check_start(found, start)
     _check_load_friction(found)
     return found

@@ -25,12 +25,12 @@ from pathlib import Path
 import numpy as np
 
 from armdyn.description.foreign.mjcf_spec import Actuator, Equality, Frame, Spec, Tendon, compiled, numbers_of
-from armdyn.description.foreign.mjcf_text import Source
+from armdyn.description.foreign.mjcf_text import MjcfSource
 from armdyn.description.foreign.tree import (
     LOOSE,
     NOWHERE,
+    FilePlace,
     Mimic,
-    Place,
     RawBody,
     RawJoint,
     RawKind,
@@ -45,7 +45,7 @@ from armdyn.description.foreign.xml_text import Element, place_of
 from armdyn.description.frames import by_quaternion, frame, numeric_rpy, unit_vector
 from armdyn.description.source import DescriptionError, Options
 from armdyn.expression import ONE, ZERO, Expression, ExpressionError
-from armdyn.model.closures import Loop
+from armdyn.model.closures import ClosingJoint
 from armdyn.model.friction import Friction
 from armdyn.model.inertia import tensor
 from armdyn.model.parts import NO_SPRING, JointSpring, Limits, PointSpring, Transform
@@ -401,7 +401,7 @@ def _carried(tree: RawTree, moving: Iterable[RawJoint]) -> set[str]:
     return {joint.child for m in moving for joint in (m, *tree.below(m.child))}
 
 
-def _place(tree: RawTree, link: str) -> Place:
+def _place(tree: RawTree, link: str) -> FilePlace:
     return next((x.place for x in tree.links if x.name == link), NOWHERE)
 
 
@@ -505,7 +505,7 @@ def _matters(places: _Places, equality: Equality) -> bool:
 # ---- closures ----------------------------------------------------------------------------------------------
 
 
-def _loop(places: _Places, equality: Equality) -> Loop:
+def _loop(places: _Places, equality: Equality) -> ClosingJoint:
     ends = places.ends(equality, "equality")
     if equality.sites:
         turned = equality.kind == "weld"
@@ -513,7 +513,7 @@ def _loop(places: _Places, equality: Equality) -> Loop:
         at = (a, b)
     else:
         at = _by_bodies(places.spec, equality, places.bodies, ends)
-    return Loop(ends, at, "fixed" if equality.kind == "weld" else "spherical")
+    return ClosingJoint(ends, at, "fixed" if equality.kind == "weld" else "spherical")
 
 
 def _written(frame: Frame, turned: bool) -> Transform:
@@ -539,9 +539,9 @@ def _decimals(p: np.ndarray) -> Vector:
     return vector(exact_numbers([round(float(x), _DIGITS) for x in p]))
 
 
-def _revolute_pairs(loops: list[Loop]) -> list[Loop]:
+def _revolute_pairs(loops: list[ClosingJoint]) -> list[ClosingJoint]:
     """Two points that stay together, one after the other in the file, are a hinge about their line."""
-    found: list[Loop] = []
+    found: list[ClosingJoint] = []
     for loop in loops:
         hinge = _hinge(found[-1], loop) if found else None
         if hinge is not None:
@@ -551,7 +551,7 @@ def _revolute_pairs(loops: list[Loop]) -> list[Loop]:
     return found
 
 
-def _hinge(first: Loop, second: Loop) -> Loop | None:
+def _hinge(first: ClosingJoint, second: ClosingJoint) -> ClosingJoint | None:
     if first.between != second.between or {first.joint, second.joint} != {"spherical"}:
         return None
     lines = [
@@ -565,7 +565,7 @@ def _hinge(first: Loop, second: Loop) -> Loop | None:
         Transform(_with_z(line / length), at.p)
         for line, length, at in zip(lines, lengths, first.at, strict=True)
     )
-    return Loop(first.between, (a, b), "revolute")
+    return ClosingJoint(first.between, (a, b), "revolute")
 
 
 def _with_z(z: np.ndarray) -> Matrix:
@@ -644,17 +644,17 @@ _FULL = (0, 3, 4, 1, 5, 2)  # xx xy xz yy yz zz in fullinertia's xx yy zz xy xz 
 
 def read_mjcf(root: Element, source: str, folder: Path | None, options: Options) -> RawTree:
     """The tree of an MJCF document; `folder` is where included files lie, None for a text."""
-    document = Source(root, folder)
+    document = MjcfSource(root, folder)
     spec = compiled(document, source)
     try:
-        return _Reader(document, spec, source, options).tree()
+        return _MjcfReader(document, spec, source, options).tree()
     except ExpressionError as error:  # a number that is infinite
         raise DescriptionError(f"{source}: {error}") from None
 
 
 @dataclass
-class _Reader:
-    document: Source
+class _MjcfReader:
+    document: MjcfSource
     spec: Spec
     source: str
     options: Options
@@ -689,10 +689,10 @@ class _Reader:
             return ZERO3
         return vector(exact_numbers(self.spec.model.opt.gravity))
 
-    def _place(self, tag: str, name: str) -> Place:
+    def _place(self, tag: str, name: str) -> FilePlace:
         element = self.document.element(tag, name)
         if element is None:
-            return Place(0, f"{tag} {quoted(name)}")
+            return FilePlace(0, f"{tag} {quoted(name)}")
         place = place_of(element)
         return place if element.source == self.source else replace(place, file=element.source)
 

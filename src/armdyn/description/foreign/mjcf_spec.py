@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from armdyn.description.foreign.mjcf_text import Source
+from armdyn.description.foreign.mjcf_text import MjcfSource
 from armdyn.description.source import DescriptionError
 from armdyn.names import one_line, quoted
 
@@ -169,7 +169,7 @@ class Spec:
         return any(int(self.model.opt.disableflags) & bit for bit in found)
 
 
-def compiled(document: Source, source: str) -> Spec:
+def compiled(document: MjcfSource, source: str) -> Spec:
     """Read a document with mujoco; one error that says what is wrong."""
     try:
         import mujoco
@@ -224,7 +224,7 @@ def _body_as_written(body: Any) -> dict[str, list[float]]:
     return {**quaternions, "fullinertia": full}
 
 
-def _strip(mujoco: Any, spec: Any, bodies: list[tuple[Any, bool]], document: Source, source: str) -> None:
+def _strip(mujoco: Any, spec: Any, bodies: list[tuple[Any, bool]], document: MjcfSource, source: str) -> None:
     """Delete what does not shape the motion, and refuse to lose the mass of a mesh."""
     if sum(len(body.geoms) for body, _ in bodies) > _MOST_GEOMS:
         raise DescriptionError(f"{source}: more than {_MOST_GEOMS} geoms in bodies without <inertial>")
@@ -293,7 +293,7 @@ def _actuator(mujoco: Any, spec: Any, x: Any) -> Actuator:
     )
 
 
-def _equality(mujoco: Any, document: Source, x: Any) -> Equality:
+def _equality(mujoco: Any, document: MjcfSource, x: Any) -> Equality:
     kind = mujoco.mjtEq(x.type).name.removeprefix("mjEQ_").lower()
     first, second = x.name1, x.name2
     sites: tuple[str, ...] = ()

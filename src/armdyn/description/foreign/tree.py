@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias, TypeVar
 
 from armdyn.description.source import MAX_LINKS, DescriptionError
 from armdyn.expression import ONE, ZERO, Expression, decimal_places, decimal_text
-from armdyn.model.closures import Loop
+from armdyn.model.closures import ClosingJoint
 from armdyn.model.friction import NO_FRICTION, Friction
 from armdyn.model.inertia import ZERO6, Tensor
 from armdyn.model.parts import NO_SPRING, JointSpring, Limits, PointSpring, Transform, X
@@ -102,7 +102,7 @@ LOOSE = {"floating": "six", "planar": "three", "ball": "three"}  # freedoms; can
 
 
 @dataclass(frozen=True)
-class Place:
+class FilePlace:
     """Place of something in a file."""
 
     line: int = 0  # 0: not known
@@ -114,7 +114,7 @@ class Place:
         return ": ".join(part for part in (line, self.element) if part)
 
 
-NOWHERE = Place()
+NOWHERE = FilePlace()
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class RawBody:
     com: Vector = ZERO3
     R: Matrix = IDENTITY
     tensor: Tensor = ZERO6  # xx xy xz yy yz zz
-    place: Place = field(default=NOWHERE, compare=False)
+    place: FilePlace = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class RawLink:
 
     name: str
     body: RawBody | None = None
-    place: Place = field(default=NOWHERE, compare=False)
+    place: FilePlace = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ class RawJoint:
     spring: JointSpring = NO_SPRING
     actuated: bool = True
     guess: Expression = ZERO  # where chains are closed
-    place: Place = field(default=NOWHERE, compare=False)
+    place: FilePlace = field(default=NOWHERE, compare=False)
 
 
 _Part = TypeVar("_Part", RawLink, RawJoint)
@@ -216,10 +216,10 @@ class RawTree:
     gravity: Vector = ZERO3
     remarks: Remarks = field(default_factory=Remarks)
     is_file: bool = True
-    loops: list[Loop] = field(default_factory=list)
+    loops: list[ClosingJoint] = field(default_factory=list)
     springs: list[PointSpring] = field(default_factory=list)
 
-    def error(self, place: Place, reason: str) -> DescriptionError:
+    def error(self, place: FilePlace, reason: str) -> DescriptionError:
         """An error that names file, line, element and reason."""
         parts = (self.source, str(place), one_line(reason))
         return DescriptionError(": ".join(part for part in parts if part))

@@ -183,7 +183,7 @@ _FORCES = ("force_element", "cable")
 def read_urdf(root: Element, source: str, options: Options) -> RawTree:
     """The tree of a URDF document."""
     _refuse_xacro(root)
-    return _Reader(root, source, options).tree()
+    return _UrdfReader(root, source, options).tree()
 
 
 def _refuse_xacro(root: Element) -> None:
@@ -200,7 +200,7 @@ def _refuse_xacro(root: Element) -> None:
 
 
 @dataclass
-class _Reader:
+class _UrdfReader:
     root: Element
     source: str
     options: Options

@@ -21,7 +21,7 @@ from armdyn.expression import (
 from armdyn.expression.expression import Atom, Monomial
 from armdyn.expression.parser import MAX_EXPONENT
 from armdyn.model import impossible_bodies
-from armdyn.model.closures import Loop, Relation
+from armdyn.model.closures import ClosingJoint, Relation
 from armdyn.model.edit import Namer, Placement, by_position
 from armdyn.model.friction import NO_FRICTION, Friction
 from armdyn.model.inertia import TENSOR_KEYS, Inertia
@@ -378,7 +378,7 @@ def _relation(relation: Relation) -> Table:
     return table if relation.offset.is_zero else table | {"offset": written(relation.offset)}
 
 
-def _loop(loop: Loop) -> Table:
+def _loop(loop: ClosingJoint) -> Table:
     table: Table = {"between": list(loop.between)}
     if loop.at != (Transform(), Transform()):
         table["at"] = [_pose(T) for T in loop.at]

@@ -146,7 +146,7 @@ _COMMENTS_AT = 28  # column
 
 
 @dataclass(frozen=True)
-class Row:
+class DraftRow:
     """A row of a DH table."""
 
     values: dict[str, Expression]  # a, alpha, d, theta
@@ -162,7 +162,7 @@ class Draft:
     """Data that a robot file is begun with."""
 
     name: str
-    rows: tuple[Row, ...]
+    rows: tuple[DraftRow, ...]
     modified: bool = False
 
     def __post_init__(self) -> None:
@@ -179,13 +179,13 @@ class Draft:
 # ---- reading -----------------------------------------------------------------------------------------------
 
 
-def read_rows(text: str, source: str) -> tuple[Row, ...]:
+def read_rows(text: str, source: str) -> tuple[DraftRow, ...]:
     """Rows `a alpha d theta [kind [name]]`, one a line, separated by blanks, commas or semicolons.
 
     A first row with the names of the columns may put them in another order. # begins a comment.
     """
     columns: Sequence[str] = _DEFAULT
-    rows: list[Row] = []
+    rows: list[DraftRow] = []
     for i, line in enumerate(text.lstrip("\N{ZERO WIDTH NO-BREAK SPACE}").splitlines()):
         cells = _cells(line.partition("#")[0])
         if not cells:
@@ -203,7 +203,7 @@ def read_rows(text: str, source: str) -> tuple[Row, ...]:
     return tuple(rows)
 
 
-def read_row(cells: Sequence[str] | str, where: str, columns: Sequence[str] = _DEFAULT) -> Row:
+def read_row(cells: Sequence[str] | str, where: str, columns: Sequence[str] = _DEFAULT) -> DraftRow:
     """One row; a cell is a number or an expression, such as pi/2 or a1."""
     entries = _cells(cells) if isinstance(cells, str) else list(cells)
     if not 4 <= len(entries) <= len(columns):
@@ -217,7 +217,9 @@ def read_row(cells: Sequence[str] | str, where: str, columns: Sequence[str] = _D
             values[name] = parse(found.get(name, ""))
         except ExpressionError as error:
             raise DescriptionError(f"{where}: {name}: {error}") from None
-    return Row(values, read_kind(found.get("kind") or "revolute", where), one_line(found.get("name", "")))
+    return DraftRow(
+        values, read_kind(found.get("kind") or "revolute", where), one_line(found.get("name", ""))
+    )
 
 
 def read_kind(text: str, where: str) -> JointKind:
