@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from fractions import Fraction
 
 _UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"
@@ -22,6 +22,13 @@ def one_line(text: str) -> str:
     """
     words = " ".join(text.split())
     return "".join(c if c.isprintable() else _UNPRINTABLE for c in words)
+
+
+def unused(name: str, taken: Collection[str]) -> str:
+    """A name that is not taken: with "_" behind it, as often as that needs."""
+    while name in taken:
+        name += "_"
+    return name
 
 
 def file_stem(text: str, otherwise: str = "robot") -> str:

@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from armdyn import PhysicsWarning, Robot, bundled_robots
-from armdyn.description import from_table
+from armdyn.description.robot_file import from_table
 from armdyn.description.source import bundled_table
 from armdyn.dynamics.newton_euler import rigid_torques
 from armdyn.expression import Expression

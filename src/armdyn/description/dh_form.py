@@ -378,11 +378,9 @@ def _root(x: Expression) -> Expression | None:
     if coefficient < 0 or any(exponent % 2 for _, exponent in monomial):
         return None
     factor = _root(Expression.of(coefficient))
-    return (
-        None
-        if factor is None
-        else factor * Expression({tuple((a, e // 2) for a, e in monomial): Fraction(1)})
-    )
+    if factor is None:
+        return None
+    return factor * Expression({tuple((a, e // 2) for a, e in monomial): Fraction(1)})
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -431,7 +429,7 @@ def dh_form(model: RobotModel, convention: Convention) -> DhForm:
         _placed(joint, normal, _screw(normal.beta, normal.b) @ _reach(normal, convention))
         for joint, normal in zip(chain.joints, chosen, strict=True)
     )
-    before = start.normal if start else _NOTHING
+    before = start or _NOTHING
     if convention == "mdh":  # each row has a and α of the normal before its joint
         shifted = [before, *chosen[:-1]]
         rows = [replace(row, a=n.a, alpha=n.alpha) for row, n in zip(rows, shifted, strict=True)]
@@ -478,13 +476,6 @@ def _tame(*angles: Angle) -> bool:
 # ---- any other robot ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _End:
-    """Rest of the first or last transform where the base or tip frame is a frame of the table."""
-
-    normal: Normal
-
-
 _NOTHING = Normal(NO_ANGLE, ZERO, ZERO, NO_ANGLE, NO_ANGLE, ZERO)
 
 
@@ -522,48 +513,45 @@ def _is_upright(T: Transform) -> bool:
     return Expression.of(T.R[2][2]) == 1
 
 
-def _start(chain: SerialChain, convention: Convention) -> _End | None:
+def _start(chain: SerialChain, convention: Convention) -> Normal | None:
     """The transform before joint 1 where the base frame stays; None where another has to be chosen."""
     pose = chain.steps[0]
     if convention == "mdh":
         row = _row(pose, "mdh")
-        return (
-            None
-            if row is None
-            else _End(replace(_NOTHING, a=row.a, alpha=row.alpha, gamma=row.theta, c=row.d))
-        )
+        if row is None:
+            return None
+        return replace(_NOTHING, a=row.a, alpha=row.alpha, gamma=row.theta, c=row.d)
     T = pose.T
     x, y, z = map(Expression.of, T.p)
     if not (pose.exact and _is_upright(T) and x.is_zero and y.is_zero):
         return None
     gamma = Angle.from_pair(Expression.of(T.R[0][0]), Expression.of(T.R[1][0]))
-    return _End(replace(_NOTHING, gamma=gamma, c=z)) if _tame(gamma) else None
+    return replace(_NOTHING, gamma=gamma, c=z) if _tame(gamma) else None
 
 
-def _end(chain: SerialChain, convention: Convention) -> _End | None:
+def _end(chain: SerialChain, convention: Convention) -> Normal | None:
     """The transform behind the last joint where the frame of the tip's link, z along its axis, is last."""
     row = _row(chain.steps[-1], "dh")
     if row is None or row.alpha != NO_ANGLE or (convention == "mdh" and not row.a.is_zero):
         return None
-    return _End(replace(_NOTHING, beta=row.theta, b=row.d, a=row.a))
+    return replace(_NOTHING, beta=row.theta, b=row.d, a=row.a)
 
 
 def _rows(
-    normals: list[Normal], start: _End | None, end: _End | None, decide: Decisions
+    normals: list[Normal], start: Normal | None, end: Normal | None, decide: Decisions
 ) -> tuple[list[FoundRow], list[Normal]]:
     """θ and d of every joint with a and α behind it, and the normals as they were chosen."""
-    before = start.normal if start else None
+    before = start
     rows, chosen = [], []
     for k in range(len(normals) + 1):
-        last = k == len(normals)
-        if last and end is None:  # the last frame is free, too: no offsets
-            normal = _NOTHING if before is None else replace(_NOTHING, beta=-before.gamma, b=-before.c)
-            normal = replace(normal, exact=before is None or before.exact)
-        elif last:
-            assert end is not None
-            normal = end.normal
-        else:
+        if k < len(normals):
             normal = _chosen(normals[k], before, decide)
+        elif end is not None:
+            normal = end
+        elif before is None:
+            normal = _NOTHING
+        else:  # the last frame is free, too: no offsets
+            normal = replace(_NOTHING, beta=-before.gamma, b=-before.c, exact=before.exact)
         theta = NO_ANGLE if before is None else before.gamma + normal.beta
         d = ZERO if before is None else before.c + normal.b
         if not (normal.exact and (before is None or before.exact)):

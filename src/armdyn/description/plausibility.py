@@ -80,14 +80,10 @@ def in_numbers(model: RobotModel) -> tuple[Mechanism, Converter]:
     rng = random.Random(1)
     free = {name: rng.uniform(0.5, 1.5) for name, value in model.symbols if value is None}
     if not free:
-        return _opened(model.mechanism), Converter(model.number)
+        return model.mechanism.without_loops(), Converter(model.number)
     values = model.values | free
     convert = Converter(lambda x: x.value(values))
-    return _opened(lower(model, convert.scalar)), convert
-
-
-def _opened(mechanism: Mechanism) -> Mechanism:
-    return mechanism.without_loops()
+    return lower(model, convert.scalar).without_loops(), convert
 
 
 def freedoms(model: RobotModel, mechanism: Mechanism, convert: Converter) -> dict[str, Freedom]:

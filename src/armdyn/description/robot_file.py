@@ -85,10 +85,6 @@ def read_place(value: object, source: str, name: str, symbols: Symbols) -> Trans
 
 
 # ------------------------------------------------------------------------------------------------------------
-# Reads the TOML robot file, or the same table from Python, as a RobotModel.
-
-
-# ------------------------------------------------------------------------------------------------------------
 # Mass, com and inertia of a link's table: by numbers, or by a mesh file.
 
 

@@ -16,7 +16,7 @@ from armdyn.model.inertia import TENSOR_KEYS, Inertia, Tensor, asymmetry, matrix
 from armdyn.model.parts import JointSpring, Link, Motor, PointSpring, Transform
 from armdyn.model.robot_model import Converter, RobotModel, bodies_of, links_around, places_of
 from armdyn.model.vector import IDENTITY, ZERO3, Scalar, Vector, scale, vector
-from armdyn.names import listed, quoted
+from armdyn.names import listed, quoted, unused
 from armdyn.remarks import Remark
 
 # ------------------------------------------------------------------------------------------------------------
@@ -540,8 +540,7 @@ class _Naming:
         value = Expression.of(x)
         if value.symbols() or (value.is_zero and not zero):
             return value
-        while name in self.taken:
-            name += "_"
+        name = unused(name, self.taken)
         self.taken.add(name)
         self.new[name] = value
         return Expression.symbol(name)

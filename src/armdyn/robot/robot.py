@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 import numpy as np
 
-from armdyn.description import from_table, load, payload_problem, physics_warnings, read_place, writing
 from armdyn.description.changing import with_friction, with_limits, with_motors
+from armdyn.description.plausibility import payload_problem, physics_warnings
+from armdyn.description.robot_file import from_table, load, read_place
 from armdyn.description.source import Options, parse_text
+from armdyn.description.writing import save
 from armdyn.display import Shown
 from armdyn.dynamics import BaseMotion
 from armdyn.expression import shown
@@ -743,7 +745,7 @@ class Robot(Shown):
 
     def save(self, path: str | Path) -> Path:
         """Write a .toml, .urdf or .xml (MJCF) file; a warning names each thing that its format cannot say."""
-        return writing.save(self._model, path)
+        return save(self._model, path)
 
     def to_dict(self) -> dict[str, Any]:
         """The robot as a table with the keys of the robot file; `Robot.from_dict` makes an equal robot of it.

@@ -137,20 +137,6 @@ class Spec:
         p, quaternion = np.array(model.site_pos[i]), np.array(model.site_quat[i])
         return Frame(int(model.site_bodyid[i]), p, quaternion, R.reshape(3, 3))
 
-    @property
-    def body_names(self) -> list[str]:
-        return [self.model.body(i).name for i in range(self.model.nbody)]
-
-    @property
-    def joint_names(self) -> list[str]:
-        return [self.model.joint(j).name for j in range(self.model.njnt)]
-
-    def written(self, body: int, key: str) -> list[float]:
-        return self.bodies[body][key]
-
-    def written_axis(self, joint: int) -> list[float]:
-        return self.axes[joint]
-
     def full_inertia(self, body: int) -> list[float] | None:
         """fullinertia as written, if the body has it and the compiler left it alone."""
         full = self.bodies[body]["fullinertia"]

@@ -14,7 +14,7 @@ import numpy as np
 
 from armdyn.description.plausibility import Freedom, freedoms, in_numbers
 from armdyn.description.writing import Export
-from armdyn.description.writing.pieces import WrittenLink, losses, motors, names, pieces, unused, with_values
+from armdyn.description.writing.pieces import WrittenLink, losses, motors, names, pieces, with_values
 from armdyn.description.writing.xml_text import (
     add,
     direction_text,
@@ -29,7 +29,7 @@ from armdyn.model.closures import ClosingJoint
 from armdyn.model.parts import PointSpring, Transform
 from armdyn.model.robot_model import RobotModel, spring_place
 from armdyn.model.vector import IDENTITY, ZERO3, Vector, apply, neg
-from armdyn.names import quoted
+from armdyn.names import quoted, unused
 
 # ------------------------------------------------------------------------------------------------------------
 # Closures as equalities, and springs between points as tendons, by sites.

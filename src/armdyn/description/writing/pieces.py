@@ -22,7 +22,7 @@ from armdyn.model.inertia import Inertia
 from armdyn.model.parts import Link, Motor, MotorLimits, Transform
 from armdyn.model.robot_model import RobotModel, idlers, is_coupled, joint_friction, locked_rotor
 from armdyn.model.vector import ZERO3, Vector, apply_transposed, dot, scale, sub, vector
-from armdyn.names import quoted
+from armdyn.names import quoted, unused
 
 
 @dataclass(frozen=True)
@@ -110,14 +110,6 @@ def _mimics(model: RobotModel, names: dict[str, str]) -> dict[str, Mimic]:
             ((leader, factor),) = row
             found[link.name] = Mimic(names[model.positions[leader].name], Expression.of(factor), offset)
     return found
-
-
-def unused(name: str, taken: Iterable[str]) -> str:
-    """A name that is not taken."""
-    known = set(taken)
-    while name in known:
-        name += "_"
-    return name
 
 
 def _joint_names(model: RobotModel) -> dict[str, str]:

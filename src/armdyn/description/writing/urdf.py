@@ -16,7 +16,7 @@ from armdyn.description.foreign.xml_text import UNLIMITED
 from armdyn.description.frames import numeric_rpy, rpy_of
 from armdyn.description.source import DescriptionError
 from armdyn.description.writing import Export
-from armdyn.description.writing.pieces import WrittenLink, losses, names, pieces, unused, with_values
+from armdyn.description.writing.pieces import WrittenLink, losses, names, pieces, with_values
 from armdyn.description.writing.xml_text import add, direction_text, document, name, number_text, numbers_text
 from armdyn.expression import Expression
 from armdyn.model.inertia import TENSOR_KEYS
@@ -24,7 +24,7 @@ from armdyn.model.parts import Transform
 from armdyn.model.robot_model import RobotModel, spring_place
 from armdyn.model.vector import IDENTITY, ZERO3, Vector, apply
 from armdyn.model.vector import add as plus
-from armdyn.names import quoted
+from armdyn.names import quoted, unused
 
 _DOWN = tuple(Expression.of(x) for x in (0, 0, -9.81))
 
