@@ -41,6 +41,8 @@ class Reader:
         raise DescriptionError(f"{self.source}: {text}")
 
     def __contains__(self, key: str) -> bool:
+        """Whether a key is given; it is one of those allowed then."""
+        self.asked.add(key)
         return key in self.table
 
     def raw(self, key: str, default: object = _REQUIRED, example: str = "") -> Any:

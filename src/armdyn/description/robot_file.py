@@ -56,7 +56,6 @@ def read_pose(reader: Reader, required: bool = False) -> Transform:
         if "rpy" in reader:
             reader.fail("rotation", "given beside rpy; one of them is allowed")
         T = Transform(reader.rotation("rotation"), xyz)
-    reader.asked.add("rotation")
     reader.finish()
     return T
 
@@ -113,7 +112,6 @@ def _by_numbers(reader: Reader) -> Inertia:
     if by_moment and "com" in reader:
         reader.fail("first_moment", "given beside com; one of them is allowed")
     place = reader.vector("first_moment" if by_moment else "com", [0, 0, 0])
-    reader.asked.update(("com", "first_moment"))
     nonzero = any(not Expression.of(x).is_zero for x in place)
     if mass.is_zero and nonzero and not by_moment:
         reader.fail("com", "given, but the mass is 0 or missing")
@@ -143,7 +141,7 @@ def _tensor(reader: Reader) -> tuple[str, Tensor]:
     about: str = table.choice("about", ("com", "origin"), "com")
     entries = tensor(table.number(key, 0) for key in TENSOR_KEYS)
     for key in _OF_MESH:
-        if key in table:
+        if key in table.table:
             table.fail(key, "given without mesh, the path of an STL or OBJ file")
     table.asked.add("mesh")
     table.finish()
@@ -155,12 +153,11 @@ def _by_mesh(reader: Reader, meshes: Meshes) -> Inertia:
     from armdyn.model.meshes import enclosed_volume  # seldom needed
 
     table = reader.sub("inertia")
-    reader.asked.update(("mass", "com", "first_moment"))
     for key in ("com", "first_moment"):
         if key in reader:
             reader.fail(key, "given beside inertia.mesh, which gives it")
     for key in ("about", *TENSOR_KEYS):
-        if key in table:
+        if key in table.table:
             table.fail(key, f"given beside mesh, which gives it; allowed here: {', '.join(_OF_MESH)}")
     if ("density" in table) == ("mass" in reader):
         found = "found both" if "mass" in reader else "missing"
@@ -169,7 +166,6 @@ def _by_mesh(reader: Reader, meshes: Meshes) -> Inertia:
     mass = reader.number("mass") if "mass" in reader else None
     length = table.number("scale", 1)
     T = read_pose(table.sub("origin"))
-    table.asked.add("density")
     name = table.text("mesh")
     table.finish()
     sources = ((table, "density", density), (reader, "mass", mass), (table, "scale", length))
@@ -227,11 +223,12 @@ def read_closures(top: Reader) -> tuple[tuple[Relation, ...], tuple[ClosingJoint
     relations, loops = [], []
     for i, entry in enumerate(entries):
         reader = Reader(entry, top.source, f"closure[{i + 1}]", top.symbols)
-        if "relation" in reader and "between" in reader:
+        given = [key for key in ("relation", "between") if key in reader.table]
+        if len(given) > 1:
             reader.fail("between", "given beside relation; one of them is allowed")
-        if "relation" in reader:
+        if given == ["relation"]:
             relations.append(_relation(reader))
-        elif "between" in reader:
+        elif given:
             loops.append(_loop(reader))
         else:
             reader.fail("", f"neither relation nor between is given; one of them is needed: {_EITHER}")
@@ -255,7 +252,6 @@ def _loop(reader: Reader) -> ClosingJoint:
             for i, end in enumerate(two_ends(reader, "two tables { xyz, rpy }"))
         )
         at = (a, b)
-    reader.asked.add("at")
     return ClosingJoint(between, at, joint)
 
 
@@ -266,7 +262,6 @@ def _loop(reader: Reader) -> ClosingJoint:
 def read_joint_spring(reader: Reader) -> JointSpring:
     """{ stiffness, rest } of a link's table."""
     if "spring" not in reader:
-        reader.asked.add("spring")
         return NO_SPRING
     table = reader.sub("spring")
     spring = JointSpring(table.number("stiffness"), table.number("rest", 0))
@@ -300,7 +295,6 @@ def _spring(reader: Reader) -> PointSpring:
         force=reader.number("force", 0),
         name=name,
     )
-    reader.asked.add("name")
     reader.finish()
     return spring
 
@@ -502,7 +496,6 @@ def _link(reader: Reader, name: str, parent: str, convention: str, meshes: Meshe
         )
     except ExpressionError as error:  # each number is all right, but a product of them is too large
         reader.fail("", str(error))
-    reader.asked.add("motor")
     reader.finish()
     return link
 
@@ -548,7 +541,6 @@ def read_limits(reader: Reader) -> Limits:
         position = (low, high)
     keys = ("velocity", "acceleration", "jerk", "torque")
     limits = Limits(position, *(reader.number(key) if key in reader else None for key in keys))
-    reader.asked.update(("position", *keys))
     reader.finish()
     return limits
 
@@ -577,7 +569,6 @@ def read_motor(reader: Reader, parent: str, joint_axis: Vector) -> Motor:
         stiffness=reader.number("stiffness") if "stiffness" in reader else None,
         damping=reader.number("damping", 0),
     )
-    reader.asked.update(("axis", "stiffness"))
     reader.finish()
     return motor
 
@@ -586,7 +577,6 @@ def _motor_limits(reader: Reader) -> MotorLimits:
     """{ torque, velocity, current } at the shaft."""
     keys = ("torque", "velocity", "current")
     limits = MotorLimits(*(reader.number(key) if key in reader else None for key in keys))
-    reader.asked.update(keys)
     reader.finish()
     return limits
 

@@ -199,10 +199,10 @@ class Remarks:
         """All of them, with the file that they are about."""
         return tuple(replace(remark, place=place) for remark in self.found)
 
-    def group(self, names: Sequence[str], text: str, what: str = "joint") -> None:
-        """One note for all names of which the same is to be said; none without names."""
+    def group(self, names: Sequence[str], text: str) -> None:
+        """One note for all joints of which the same is to be said; none without names."""
         if names:
-            self.note(f"{what}{'s' if len(names) > 1 else ''} {listed(list(names))}: {text}")
+            self.note(f"joint{'s' if len(names) > 1 else ''} {listed(list(names))}: {text}")
 
 
 @dataclass
