@@ -49,19 +49,8 @@ _UNITS = {
     "motor.limits.velocity": "rad/s",
     "motor.limits.current": "A",
 }
-TEXTS = (
-    "name",
-    "joint",
-    "joint_name",
-    "parent",
-    "carrier",
-    "tip",
-    "rotors",
-    "relation",
-    "about",
-    "between",
-    "loop",
-)
+_NAMES = ("name", "joint_name", "parent", "carrier", "tip", "between")
+TEXTS = (*_NAMES, "joint", "rotors", "relation", "about", "loop")
 _JOINT_UNITS = {  # of turning and of sliding joints
     "limits.position": ("rad", "m"),
     "limits.velocity": ("rad/s", "m/s"),

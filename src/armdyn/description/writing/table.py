@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import fields
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -226,19 +227,7 @@ def _lost(model: RobotModel, other: RobotModel) -> str:
         for key in ("before", "axis", "after", "inertia", "friction", "limits", "motor", "spring", "guess"):
             if getattr(link, key) != getattr(read, key):
                 return f"link {quoted(link.name)}: {key}"
-    keys = (
-        "name",
-        "gravity",
-        "rotors",
-        "tip",
-        "tool",
-        "symbols",
-        "root",
-        "base",
-        "relations",
-        "loops",
-        "springs",
-    )
+    keys = [field.name for field in fields(model) if field.compare and field.name != "links"]
     return next(key for key in (*keys, "links") if getattr(model, key) != getattr(other, key))
 
 
@@ -342,9 +331,8 @@ def _motor(link: Link, motor: Motor) -> Table:
         table["stiffness"] = written(motor.stiffness)
     if not motor.damping.is_zero:
         table["damping"] = written(motor.damping)
-    given = {key: getattr(motor.limits, key) for key in ("torque", "velocity", "current")}
     if motor.limits != MotorLimits():
-        table["limits"] = {key: written(x) for key, x in given.items() if x is not None}
+        table["limits"] = _limits(motor.limits)
     return table
 
 
@@ -360,14 +348,10 @@ def _friction(friction: Friction) -> Table:
     return table
 
 
-def _limits(limits: Limits) -> Table:
-    table: Table = {}
-    if limits.position is not None:
-        table["position"] = written_all(limits.position)
-    for key in ("velocity", "acceleration", "jerk", "torque"):
-        if (x := getattr(limits, key)) is not None:
-            table[key] = written(x)
-    return table
+def _limits(limits: Limits | MotorLimits) -> Table:
+    """Those that are given; a range of positions is two numbers."""
+    given = {key: x for key, x in vars(limits).items() if x is not None}
+    return {key: written_all(x) if isinstance(x, tuple) else written(x) for key, x in given.items()}
 
 
 # ---- closures and springs ----------------------------------------------------------------------------------

@@ -153,9 +153,6 @@ class DraftRow:
     kind: JointKind = "revolute"
     name: str = ""
 
-    def __post_init__(self) -> None:
-        assert tuple(self.values) == COLUMNS
-
 
 @dataclass(frozen=True)
 class Draft:
