@@ -23,8 +23,8 @@ from run import provenance
 from timing import Call, Figure, race
 
 from armdyn import Robot, set_threads
-from armdyn.description.bundled import bundled_table
-from armdyn.description.writing.mjcf import mjcf_text
+from armdyn.description.source import bundled_table
+from armdyn.description.writing import export
 
 TITLE = "Closed chains"
 ROWS = 4096
@@ -59,7 +59,7 @@ class MuJoCo:
         import mujoco
 
         self.mujoco, self.robot = mujoco, robot
-        root = ET.fromstring(mjcf_text(robot.model)[0])
+        root = ET.fromstring(export(robot.model, ".xml").text)
         root.remove(root.find("actuator"))
         equality = root.find("equality")
         for tie in list(equality)[1:]:

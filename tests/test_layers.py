@@ -17,9 +17,9 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "armdyn"
 
 LAYERS = (
+    "names",
     "expression",
     "files",
-    "names",
     "tables",
     "remarks",
     "display",
@@ -51,7 +51,6 @@ FORBIDDEN = {"dynamics": ("numpy", "armdyn.exact", "armdyn.program", "armdyn.ker
 BY_NAME = {
     "__init__.py": "every layer: this is the package's face",
     "cli/__init__.py": "its own modules",
-    "description/__init__.py": "its own modules",
     "description/writing/__init__.py": "its own modules",
     "kernels/backends.py": "modules of its own layer, for the arrays of other libraries",
     "display.py": "armdyn.report.notebook, when a notebook asks: it draws what the layers hold",

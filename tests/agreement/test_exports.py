@@ -9,11 +9,10 @@ import pytest
 
 import armdyn
 from armdyn import Robot
-from armdyn.description.writing.mjcf import mjcf_text
-from armdyn.description.writing.urdf import urdf_text
 from armdyn.expression import ZERO
 from armdyn.model.friction import NO_FRICTION
 from arms import WITHOUT_LOOPS, assert_same, freed, generators, in_suites, law, models, robots, state
+from exported_texts import mjcf_text, urdf_text
 from in_mujoco import MuJoCo
 
 TOLERANCE = 1e-9

@@ -13,8 +13,8 @@ import pytest
 
 import armdyn
 from armdyn import Robot
-from armdyn.description.writing.mjcf import mjcf_text
 from arms import assert_same, quietly, slowly
+from exported_texts import mjcf_text
 from in_mujoco import MuJoCo
 from random_mjcf import document, text_of
 

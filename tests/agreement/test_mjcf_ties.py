@@ -7,7 +7,7 @@ import pytest
 
 from armdyn import DescriptionError
 from armdyn.description.foreign.assembly import from_xml
-from armdyn.description.foreign.tree import Options
+from armdyn.description.source import Options
 from armdyn.model.robot_model import links_around
 from arms import assert_same, quietly
 from opened_loops import frames, tension

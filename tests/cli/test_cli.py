@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 
 from armdyn import Robot, bundled_robots, cli
 from armdyn.cli import app
-from armdyn.description.bundled import KINDS
-from armdyn.model.closures import Loop
+from armdyn.description.source import KINDS
+from armdyn.model.closures import ClosingJoint
 from armdyn.model.parts import Transform
 from armdyn.report.robot_tables import mechanism_tables
 from arms import slowly
@@ -176,7 +176,7 @@ def test_show_has_springs_and_elastic_joints(tmp_path):
 def test_show_has_loops_and_passive_joints():
     """As tables; what else there is to show needs numbers."""
     model = Robot.load("planar").model
-    loop = Loop(("link 2", "base"), (Transform(), Transform.translation(1, 0, 0)), "revolute")
+    loop = ClosingJoint(("link 2", "base"), (Transform(), Transform.translation(1, 0, 0)), "revolute")
     grid = mechanism_tables(replace(model, loops=(loop,)))[0]
     assert grid.rows == (("link 2", "base", "revolute", "at (0, 0, 0)", "at (1, 0, 0)"),)
 

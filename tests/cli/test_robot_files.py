@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from armdyn import ExportWarning, Robot, bundled_robots
 from armdyn.cli import app, main
-from armdyn.description.bundled import bundled_text
+from armdyn.description.source import bundled_text
 from arms import quietly
 from commands import refused, rows, run
 

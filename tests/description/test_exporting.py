@@ -13,14 +13,12 @@ import pytest
 
 import armdyn
 from armdyn import DescriptionError, ExportWarning, Robot, bundled_robots
-from armdyn.description import dh
-from armdyn.description.angles import numeric_rpy, rpy_of, unit_vector
-from armdyn.description.writing.mjcf import mjcf_text
-from armdyn.description.writing.urdf import urdf_text
+from armdyn.description.frames import frame, numeric_rpy, rpy_of, unit_vector
 from armdyn.description.writing.xml_text import direction_text, number_text, quaternion_text
 from armdyn.expression import Expression, parse, rational
 from armdyn.model import Relation, Transform
 from arms import assert_same, generators, in_suites, law, quietly, rational_rotation, robots
+from exported_texts import mjcf_text, urdf_text
 from public_files import FOLDER, needs_files, quiet_load, urdf_files
 
 
@@ -84,9 +82,9 @@ ANGLES = ("0", "pi/2", "-pi/2", "pi", "1.5708", "-3.14159", "0.3", "2.5", "-1.57
 
 @pytest.mark.parametrize("rpy", random.Random(1).sample(list(itertools.product(ANGLES, repeat=3)), 200))
 def test_roll_pitch_yaw_are_found_again_exactly(rpy):
-    R = dh.frame((0, 0, 0), tuple(map(parse, rpy))).R
+    R = frame((0, 0, 0), tuple(map(parse, rpy))).R
     found = rpy_of(R)
-    assert dh.frame((0, 0, 0), found).R == R
+    assert frame((0, 0, 0), found).R == R
     if all("pi" not in angle for angle in rpy):
         assert all(angle.number is not None for angle in found)  # decimals stay decimals
     assert all(len(angle.terms) <= 1 for angle in found)  # no 0.3 + pi: no decimal says it
@@ -98,9 +96,9 @@ def test_angles_and_quaternions_of_any_rotation(seed):
     R = rational_rotation(rng)
     if seed % 3 == 0:  # a pitch of nearly a quarter turn
         angles = [Fraction(rng.randint(-30, 30), 10), Fraction(15707963268, 10**10), Fraction(1, 3)]
-        R = dh.frame((0, 0, 0), tuple(map(Expression.of, angles))).R
+        R = frame((0, 0, 0), tuple(map(Expression.of, angles))).R
     M = np.array([[Expression.of(x).value() for x in row] for row in R])
-    back = dh.frame((0, 0, 0), rpy_of(R) or numeric_rpy(M)).R
+    back = frame((0, 0, 0), rpy_of(R) or numeric_rpy(M)).R
     assert_same([[Expression.of(x).value() for x in row] for row in back], M, 1e-15)
     w, x, y, z = np.array(quaternion_text(R).split(), float)
     n = w * w + x * x + y * y + z * z
@@ -109,7 +107,7 @@ def test_angles_and_quaternions_of_any_rotation(seed):
 
 
 def test_quarter_turns_are_whole_quaternions():
-    R = dh.frame((0, 0, 0), (parse("pi/2"), parse("0"), parse("0"))).R
+    R = frame((0, 0, 0), (parse("pi/2"), parse("0"), parse("0"))).R
     assert quaternion_text(R) == "1 1 0 0"
 
 

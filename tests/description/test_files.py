@@ -8,7 +8,7 @@ import tomllib
 import pytest
 
 from armdyn import DescriptionError, Robot
-from armdyn.description import toml_text
+from armdyn.description.source import MAX_BYTES, parse_toml
 
 FILE = """
 name = "arm"
@@ -62,7 +62,7 @@ def test_other_encodings_are_refused(tmp_path, encoding):
 
 
 def test_the_largest_file_and_one_byte_more(tmp_path):
-    room = toml_text.MAX_BYTES - len(FILE.encode())
+    room = MAX_BYTES - len(FILE.encode())
     assert Robot.load(write(tmp_path, FILE + "#" * room)).n == 1
     assert "larger than 500000 bytes" in refusal(write(tmp_path, FILE + "#" * (room + 1)))
 
@@ -113,7 +113,7 @@ SHALLOW = {
 @pytest.mark.parametrize("text", SHALLOW.values(), ids=SHALLOW.keys())
 def test_what_only_looks_deep(text):
     """Texts and comments hold what they like: the file is read as TOML reads it."""
-    assert toml_text.parse_toml(text, "test") == tomllib.loads(text)
+    assert parse_toml(text, "test") == tomllib.loads(text)
 
 
 def test_bombs_take_neither_memory_nor_time(tmp_path):

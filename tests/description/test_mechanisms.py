@@ -13,11 +13,11 @@ from armdyn.description.dh_table import in_dh
 from armdyn.description.difference import difference
 from armdyn.description.plausibility import suspicions
 from armdyn.description.robot_file import build
-from armdyn.description.toml_text import parse_toml
+from armdyn.description.source import parse_toml
 from armdyn.description.writing.table import table_of
 from armdyn.description.writing.toml import toml_text
 from armdyn.expression import Expression
-from armdyn.model.springs import JointSpring
+from armdyn.model.parts import JointSpring
 from armdyn.model.vector import add, apply
 from arms import Plan, assert_same, law, plans, quietly
 from opened_loops import rod

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import strategies as st
 
 from armdyn import ArmdynError, DescriptionError, PhysicsWarning, Robot, bundled_robots
-from armdyn.description import bundled_table, dh
-from armdyn.description.angles import rpy_of
+from armdyn.description import bundled_table
+from armdyn.description.frames import frame, rpy_of
 from armdyn.description.writing.table import text_of, written
 from armdyn.expression import Expression, parse
 from armdyn.model import Inertia, Transform
@@ -134,7 +134,7 @@ def test_relations_base_and_joint_names():
     model = with_relation(Robot.load("planar3").model)
     links = [replace(link, joint_name=f"j{i}") for i, link in enumerate(model.links)]
     links[0] = replace(links[0], parent="pedestal")
-    base = dh.frame((1, 0, parse("pi/7")), (parse("pi/2"), Expression.of(0.3), 0))
+    base = frame((1, 0, parse("pi/7")), (parse("pi/2"), Expression.of(0.3), 0))
     table = same(Robot(replace(model, root="pedestal", base=base, links=tuple(links))))
     assert table["base"] == {"name": "pedestal", "xyz": [1, 0, "pi/7"], "rpy": ["pi/2", 0.3, 0]}
     assert table["closure"] == [{"relation": {"link 3": 1, "link 2": "1/3"}}]
@@ -230,10 +230,10 @@ def test_long_powers_inside_functions_are_read_again():
 @law(st.lists(st.sampled_from(ANGLES), min_size=3, max_size=3), examples=150)
 def test_the_angles_of_a_rotation_are_found_again(angles):
     roll, pitch, yaw = (parse(str(x), SYMBOLS) for x in angles)
-    R = dh.frame((0, 0, 0), (roll, pitch, yaw)).R
+    R = frame((0, 0, 0), (roll, pitch, yaw)).R
     found = rpy_of(R)
     assert found is not None
-    assert dh.frame((0, 0, 0), found).R == R
+    assert frame((0, 0, 0), found).R == R
 
 
 def test_a_rotation_without_exact_angles_is_a_matrix():

@@ -5,13 +5,12 @@ import pytest
 
 from armdyn import DescriptionError, ExportWarning, Robot
 from armdyn.description.foreign.assembly import from_xml
-from armdyn.description.foreign.tree import Options
 from armdyn.description.robot_file import build
-from armdyn.description.writing.mjcf import mjcf_text
-from armdyn.description.writing.urdf import urdf_text
+from armdyn.description.source import Options
 from armdyn.expression import Expression
-from armdyn.model.springs import JointSpring
+from armdyn.model.parts import JointSpring
 from arms import assert_same, quietly
+from exported_texts import mjcf_text, urdf_text
 from opened_loops import frames, rod, tension
 
 mujoco = pytest.importorskip("mujoco")

@@ -7,7 +7,7 @@ import pytest
 
 import armdyn
 from armdyn import Robot, bundled_robots
-from armdyn.description.bundled import bundled_table
+from armdyn.description.source import bundled_table
 from armdyn.drawing.skeleton import skeleton
 from armdyn.drawing.style import svg
 from armdyn.drawing.views import plane_normal, view_of

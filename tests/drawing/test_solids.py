@@ -7,7 +7,7 @@ import pytest
 
 import armdyn
 from armdyn import Robot, bundled_robots
-from armdyn.description.bundled import bundled_table
+from armdyn.description.source import bundled_table
 from armdyn.drawing.skeleton import skeleton
 from armdyn.drawing.solids import ball, box, cone, cylinder, solids
 from armdyn.model.mechanism import FIXED_BASE

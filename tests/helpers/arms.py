@@ -22,12 +22,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from armdyn import PhysicsWarning, Robot, bundled_robots
-from armdyn.description import from_table
-from armdyn.description.bundled import bundled_table
+from armdyn.description.robot_file import from_table
+from armdyn.description.source import bundled_table
 from armdyn.dynamics.newton_euler import rigid_torques
 from armdyn.expression import Expression
 from armdyn.model import Relation, RobotModel, Transform
-from armdyn.model.lowering import lower
+from armdyn.model.robot_model import lower
 
 if TYPE_CHECKING:
     from armdyn import Equations

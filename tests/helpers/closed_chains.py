@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from armdyn import Robot
-from armdyn.robot.loops.assembly import LoopError
+from armdyn.robot.assembly import LoopError
 from arms import Part, _link, fraction, point, unit_vector
 
 ROWS = {"revolute": 5, "spherical": 3, "fixed": 6}

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from armdyn.expression import ZERO, Expression
 from armdyn.model import RobotModel
-from armdyn.model.springs import JointSpring, PointSpring
+from armdyn.model.parts import JointSpring, PointSpring
 from arms import fraction, point
 
 

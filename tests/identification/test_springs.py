@@ -8,7 +8,7 @@ from armdyn import Robot, identify
 from armdyn.expression import Expression
 from armdyn.identification.fit import unit
 from armdyn.model.parameters import layout
-from armdyn.model.springs import JointSpring, PointSpring
+from armdyn.model.parts import JointSpring, PointSpring
 from fit_logs import moved, small_arm
 
 

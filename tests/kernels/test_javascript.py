@@ -10,8 +10,8 @@ from armdyn import Robot
 from armdyn.kernels.javascript import function_text, loop_text, number
 from armdyn.program import record
 from armdyn.program.evaluate import evaluate, evaluate_loop
-from armdyn.robot.loops.assembly import assembly_loop
-from armdyn.robot.loops.closing import Closed
+from armdyn.robot.assembly import assembly_loop
+from armdyn.robot.closing import Closed
 from arms import state
 from program_loops import LOOPS, arguments
 

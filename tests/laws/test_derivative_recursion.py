@@ -11,8 +11,8 @@ from armdyn import Robot, dynamics
 from armdyn.dynamics.derivatives import regrouped
 from armdyn.exact.basis import Basis, over_ring
 from armdyn.exact.ring import Poly
-from armdyn.model.lowering import lower
 from armdyn.model.mechanism import Place, unchanged
+from armdyn.model.robot_model import lower
 from armdyn.program import evaluate, jacobian
 from arms import (
     ROTORS,

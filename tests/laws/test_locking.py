@@ -5,7 +5,7 @@ import pytest
 from hypothesis import strategies as st
 
 from armdyn import ArmdynError, Robot
-from armdyn.model.lowering import idlers
+from armdyn.model.robot_model import idlers
 from arms import ROTORS, assert_same, generators, law, models, related, robots, state
 from elastic_arms import elastic_robots
 

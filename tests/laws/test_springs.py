@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from armdyn import Robot, dynamics
-from armdyn.model.lowering import lower
-from armdyn.model.springs import NO_SPRING
+from armdyn.model.parts import NO_SPRING
+from armdyn.model.robot_model import lower
 from arms import ROTORS, assert_same, difference, generators, gradient, law, related, robots, state
 from spring_arms import sprung
 

@@ -8,7 +8,7 @@ import pytest
 from armdyn import ArmdynError, Robot
 from armdyn.exact import SpringError
 from armdyn.expression import Expression
-from armdyn.model.springs import JointSpring, PointSpring
+from armdyn.model.parts import JointSpring, PointSpring
 from arms import ROTORS, assert_same, exact_array, generators, law, models, related, state
 from spring_arms import sprung
 

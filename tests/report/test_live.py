@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from armdyn import Robot, Trajectory, contributions
-from armdyn.description.bundled import bundled_table
+from armdyn.description.source import bundled_table
 from armdyn.drawing.errors import ReportError
 from armdyn.report import write_report
 from armdyn.report.page import POLICY, Page

@@ -5,7 +5,7 @@ import pytest
 
 from armdyn import Robot
 from armdyn.model import ModelError
-from armdyn.robot.loops.assembly import LoopError
+from armdyn.robot.assembly import LoopError
 from closed_chains import closed_states, five_bar, four_bar, four_bar_table, random_loop
 
 
@@ -60,7 +60,7 @@ def test_a_robot_in_its_other_mode_is_kept_by_its_description():
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 12))])
 def test_spatial_loops_are_closed_to_rounding_and_results_do_not_depend_on_the_batch(seed):
-    from armdyn.robot.loops.closing import Closed
+    from armdyn.robot.closing import Closed
 
     robot = random_loop(seed)
     q, _, _ = closed_states(robot, np.random.default_rng(seed), rows=9)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from armdyn import ArmdynError, Robot
-from armdyn.robot.loops.postures import random_postures
+from armdyn.robot.postures import random_postures
 from arms import assert_same
 from closed_chains import closed_states, five_bar, five_bar_table, four_bar, random_loop
 

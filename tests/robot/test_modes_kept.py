@@ -7,8 +7,8 @@ import pytest
 
 from armdyn import Robot, simulate
 from armdyn.model.errors import ModelError
-from armdyn.robot.loops.assembly import LoopError
-from armdyn.robot.loops.closing import Closed
+from armdyn.robot.assembly import LoopError
+from armdyn.robot.closing import Closed
 from arms import slowly
 from closed_chains import bar, five_bar_table, four_bar_table, random_loop_table, reference
 

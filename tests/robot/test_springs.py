@@ -8,7 +8,7 @@ import pytest
 from armdyn import Robot
 from armdyn.expression import Expression
 from armdyn.model.errors import ModelError
-from armdyn.model.springs import JointSpring, PointSpring
+from armdyn.model.parts import JointSpring, PointSpring
 from arms import assert_same, related
 from spring_arms import sprung
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from armdyn import ArmdynError, PhysicsWarning, Robot, point_mass
-from armdyn.description.bundled import bundled_table
+from armdyn.description.source import bundled_table
 from armdyn.model import edit
 from arms import assert_same, quietly, state
 

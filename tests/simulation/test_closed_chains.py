@@ -22,7 +22,7 @@ from armdyn import (
 )
 from armdyn.motion import MotionError
 from armdyn.motion.loads import Carried, Load
-from armdyn.robot.loops.closing import Closed
+from armdyn.robot.closing import Closed
 from armdyn.simulation import SimulationError, SimulationWarning, TipPoint
 from arms import slowly
 from closed_chains import bar, five_bar, five_bar_table, four_bar, four_bar_table, random_loop, reference

@@ -18,7 +18,7 @@ from armdyn import (
     simulate,
 )
 from armdyn.expression import Expression
-from armdyn.model.springs import JointSpring
+from armdyn.model.parts import JointSpring
 from armdyn.simulation import TipPoint
 from arms import assert_same, slowly
 from spring_arms import sprung

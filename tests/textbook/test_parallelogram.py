@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from armdyn import Robot
-from armdyn.description.bundled import bundled_table
+from armdyn.description.source import bundled_table
 from textbook_arm import Arm
 
 LINKS = {"1p": "base", "2p": "1p", "3p": "2p", "1pp": "base"}

@@ -20,8 +20,8 @@ from armdyn import (
     velocity_ellipsoid,
 )
 from armdyn.drawing.solids import cylinder
+from armdyn.robot.closing import Closed
 from armdyn.robot.joints import joint_limits
-from armdyn.robot.loops.closing import Closed
 from armdyn.workbench.bench import reachable
 from armdyn.workbench.moment import EditedRobot, Moment, ViewError
 from armdyn.workbench.scene import tip

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from armdyn import Robot, dynamic_manipulability
+from armdyn.robot.closing import Closed
 from armdyn.robot.joints import joint_limits
-from armdyn.robot.loops.closing import Closed
 from armdyn.workbench.scene.arm import rotation
 from mesh_files import meshed
 

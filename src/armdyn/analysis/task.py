@@ -20,7 +20,7 @@ from armdyn.analysis.errors import AnalysisError, check
 from armdyn.expression import shown
 from armdyn.robot import Robot
 from armdyn.robot.joints import revolute_joints, whole_turns
-from armdyn.robot.loops.postures import random_postures
+from armdyn.robot.postures import random_postures
 
 # ------------------------------------------------------------------------------------------------------------
 # Orientation by three angles, for any leading axes: ZYZ, and roll-pitch-yaw as in the robot file.

@@ -191,7 +191,7 @@ def _dh(robot: Robot) -> Iterator[str | RobotTable]:
         yield RobotTable(*table.grid)
         if not others:
             return
-        yield from table.remarks
+        yield from table.footnotes
     found, empty = frames_table(robot.model), {link.name for link in _empty(robot.model)}
     yield RobotTable(found.headings, tuple(row for row in found.rows if row[0] not in empty))
 

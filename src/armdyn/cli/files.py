@@ -9,10 +9,10 @@ from typing import Annotated, TypeVar
 import typer
 
 from armdyn.cli.common import GivenRobot, check_output, say, takes_robot
-from armdyn.description import bundled_robots, toml_text
-from armdyn.description.bundled import bundled_text
+from armdyn.description import bundled_robots
+from armdyn.description.source import bundled_text, parse_text, read_text
 from armdyn.description.writing import SUFFIXES
-from armdyn.description.writing.toml import Draft, Row, read_kind, read_row, read_rows, robot_file
+from armdyn.description.writing.toml import Draft, DraftRow, read_kind, read_row, read_rows, robot_file
 from armdyn.expression import ArmdynError
 from armdyn.files import write_whole
 from armdyn.progress import hide_progress
@@ -58,14 +58,14 @@ def _own_text(robot: str) -> str | None:
     """The text of a bundled robot or a robot file; None of other formats."""
     if robot in bundled_robots():
         return bundled_text(robot)
-    return toml_text.read(Path(robot)) if Path(robot).suffix.lower() == ".toml" else None
+    return read_text(Path(robot)) if Path(robot).suffix.lower() == ".toml" else None
 
 
 def _leaves_meshes(text: str, robot: str, output: Path) -> bool:
     """True if paths of meshes, which begin at the robot file, would lead nowhere from the copy."""
     if robot in bundled_robots() or Path(robot).resolve().parent == output.resolve().parent:
         return False
-    inertias = [link.get("inertia") for link in toml_text.parse_text(text).get("link", [])]
+    inertias = [link.get("inertia") for link in parse_text(text).get("link", [])]
     meshes = [str(x["mesh"]) for x in inertias if isinstance(x, dict) and "mesh" in x]
     found = any(not Path(mesh).is_absolute() for mesh in meshes)
     if found:
@@ -119,7 +119,7 @@ def _is_path(text: str) -> bool:
 
 def _read(path: Path) -> str:
     try:
-        return toml_text.read(path)
+        return read_text(path)
     except OSError as error:
         raise ArmdynError(f"--dh: cannot read '{path}' ({error.strerror or error})") from None
 
@@ -127,7 +127,7 @@ def _read(path: Path) -> str:
 # ---- questions ---------------------------------------------------------------------------------------------
 
 
-def _asked_rows(modified: bool) -> tuple[Row, ...]:
+def _asked_rows(modified: bool) -> tuple[DraftRow, ...]:
     kind = "Modified" if modified else "Standard"
     say(f"{kind} DH. Lengths are in m, angles in rad; expressions such as pi/2 are exact.")
     count = _ask("Number of joints", "", _count)
@@ -135,7 +135,7 @@ def _asked_rows(modified: bool) -> tuple[Row, ...]:
     for i in range(count):
         joint = _ask(f"Joint {i + 1}: revolute or prismatic", "revolute", lambda x: read_kind(x, "joint"))
         row = _ask("  a alpha d theta", "0 0 0 0", lambda x: read_row(x, "row"))
-        rows.append(Row(row.values, joint))
+        rows.append(DraftRow(row.values, joint))
     return tuple(rows)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.text import Text
 
 from armdyn.cli.terminal import add_row, table_of, terminal
-from armdyn.description.bundled import KINDS, bundled_table
+from armdyn.description.source import KINDS, bundled_table
 
 
 def robots() -> None:

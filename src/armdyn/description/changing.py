@@ -6,16 +6,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from armdyn.description.errors import DescriptionError
 from armdyn.description.reader import Reader
 from armdyn.description.robot_file import read_friction, read_limits, read_motor
+from armdyn.description.source import DescriptionError
 from armdyn.expression import ArmdynError, Expression
 from armdyn.model import impossible_bodies
 from armdyn.model.edit import by_joint
 from armdyn.model.friction import NO_FRICTION, SINGLE, TERMS
 from armdyn.model.parts import Limits, Link, Motor, MotorLimits
-from armdyn.model.robot_model import RobotModel, listed, quoted
+from armdyn.model.robot_model import RobotModel
 from armdyn.model.vector import apply
+from armdyn.names import listed, quoted
 
 _FRICTION_KEYS = (*SINGLE, "coulomb", "stribeck")
 _LIMIT_KEYS = tuple(field.name for field in fields(Limits))

@@ -19,15 +19,14 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
-from armdyn.description import dh
-from armdyn.description.angles import PI, angle_of, wrapped
+from armdyn.description.frames import PARTS, PI, angle_of, wrapped
 from armdyn.expression import ONE, ZERO, Atom, Expression, MissingValueError
-from armdyn.expression.terms import Monomial
+from armdyn.expression.expression import Monomial
 from armdyn.model.errors import ModelError
-from armdyn.model.lowering import Converter, Places, places_of
 from armdyn.model.parts import Link, Transform, X, Z
-from armdyn.model.robot_model import RobotModel, listed, quoted
+from armdyn.model.robot_model import Converter, Places, RobotModel, places_of
 from armdyn.model.vector import Matrix, Vector, rotation_about, transpose, vector
+from armdyn.names import listed, quoted
 
 # ------------------------------------------------------------------------------------------------------------
 # Angles by their cosine and sine, exact where these are; and numbers rounded to what a double holds.
@@ -151,7 +150,7 @@ def _terms(entries: Iterable[object]) -> int:
 
 
 @dataclass(frozen=True)
-class Chain:
+class SerialChain:
     """base · steps[0] · joint 1 · steps[1] · joint 2 … joint n · steps[n] = frame of the tip's link."""
 
     model: RobotModel
@@ -160,7 +159,7 @@ class Chain:
     joints: tuple[Pose, ...]  # the moving joint frame, z its axis, in the frame of its link
     tool: Transform  # the tip frame behind the last step
 
-    def moved(self, i: int, v: Vector) -> Chain:
+    def moved(self, i: int, v: Vector) -> SerialChain:
         """The chain with the frame of joint i (from 1) moved by v, which a sliding joint allows."""
         there, back = Transform.translation(*v), Transform.translation(*(-x for x in v))
         steps, joints = list(self.steps), list(self.joints)
@@ -171,7 +170,7 @@ class Chain:
         return replace(self, steps=tuple(steps), joints=tuple(joints))
 
 
-def chain_of(model: RobotModel) -> Chain:
+def chain_of(model: RobotModel) -> SerialChain:
     """The chain; a robot that branches into several moving links is refused."""
     places = places_of(model, Converter(lambda x: x))
     _refuse_branches(model, places)
@@ -186,7 +185,7 @@ def chain_of(model: RobotModel) -> Chain:
     (body, place), tool = places[model.tip], model.tool
     if body != len(model.moving) - 1:  # the tip is not at the end of the chain
         place = tool = Transform()
-    return Chain(model, model.moving, (*steps, before.then(model, place)), tuple(joints), tool)
+    return SerialChain(model, model.moving, (*steps, before.then(model, place)), tuple(joints), tool)
 
 
 def _refuse_branches(model: RobotModel, places: Places) -> None:
@@ -379,11 +378,9 @@ def _root(x: Expression) -> Expression | None:
     if coefficient < 0 or any(exponent % 2 for _, exponent in monomial):
         return None
     factor = _root(Expression.of(coefficient))
-    return (
-        None
-        if factor is None
-        else factor * Expression({tuple((a, e // 2) for a, e in monomial): Fraction(1)})
-    )
+    if factor is None:
+        return None
+    return factor * Expression({tuple((a, e // 2) for a, e in monomial): Fraction(1)})
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -395,7 +392,7 @@ _STEEP = 1e-3  # rad: axes closer to parallel have a common normal far away
 
 
 @dataclass(frozen=True)
-class Row:
+class FoundRow:
     """One joint: Rz(θ) Tz(d) Tx(a) Rx(α), in modified DH Rx(α) Tx(a) Rz(θ) Tz(d) with the a and α before."""
 
     a: Expression
@@ -405,22 +402,22 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Form:
+class DhForm:
     """A chain in DH: the rows, the frames, and what had to be decided in floating point."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[FoundRow, ...]
     base: Pose
     frames: tuple[Pose, ...]  # of the moving links
     notes: tuple[str, ...] = ()
 
 
-def dh_form(model: RobotModel, convention: Convention) -> Form:
+def dh_form(model: RobotModel, convention: Convention) -> DhForm:
     """The table of a chain and its frames."""
     chain = chain_of(model)
     decide = Decisions(model)
     own = _own_rows(chain, convention)
     if own is not None:
-        return Form(own, Pose(), tuple(Pose() for _ in own))
+        return DhForm(own, Pose(), tuple(Pose() for _ in own))
     chain, normals = _normals(chain, decide, convention)
     start = _start(chain, convention)
     rows, chosen = _rows(normals, start, _end(chain, convention), decide)
@@ -432,11 +429,11 @@ def dh_form(model: RobotModel, convention: Convention) -> Form:
         _placed(joint, normal, _screw(normal.beta, normal.b) @ _reach(normal, convention))
         for joint, normal in zip(chain.joints, chosen, strict=True)
     )
-    before = start.normal if start else _NOTHING
+    before = start or _NOTHING
     if convention == "mdh":  # each row has a and α of the normal before its joint
         shifted = [before, *chosen[:-1]]
         rows = [replace(row, a=n.a, alpha=n.alpha) for row, n in zip(rows, shifted, strict=True)]
-    return Form(tuple(rows), base, frames, tuple(_notes(chain, normals, decide)))
+    return DhForm(tuple(rows), base, frames, tuple(_notes(chain, normals, decide)))
 
 
 def _placed(pose: Pose, normal: Normal, T: Transform) -> Pose:
@@ -447,7 +444,7 @@ def _placed(pose: Pose, normal: Normal, T: Transform) -> Pose:
 # ---- a robot that is in the convention ---------------------------------------------------------------------
 
 
-def _own_rows(chain: Chain, convention: Convention) -> tuple[Row, ...] | None:
+def _own_rows(chain: SerialChain, convention: Convention) -> tuple[FoundRow, ...] | None:
     """The rows of a robot whose links are placed by this convention; None for any other."""
     rows = []
     parent = chain.model.root
@@ -462,13 +459,13 @@ def _own_rows(chain: Chain, convention: Convention) -> tuple[Row, ...] | None:
     return tuple(rows)
 
 
-def _row(pose: Pose, convention: Convention) -> Row | None:
+def _row(pose: Pose, convention: Convention) -> FoundRow | None:
     """A transform as that of one row, exactly; None where it is not."""
-    parts = dh.PARTS[convention](pose.T) if pose.exact else None
+    parts = PARTS[convention](pose.T) if pose.exact else None
     if parts is None:
         return None
     alpha, theta = Angle.from_pair(*parts.alpha), Angle.from_pair(*parts.theta)
-    return Row(parts.a, alpha, parts.d, theta) if _tame(theta, alpha) else None
+    return FoundRow(parts.a, alpha, parts.d, theta) if _tame(theta, alpha) else None
 
 
 def _tame(*angles: Angle) -> bool:
@@ -479,17 +476,12 @@ def _tame(*angles: Angle) -> bool:
 # ---- any other robot ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _End:
-    """Rest of the first or last transform where the base or tip frame is a frame of the table."""
-
-    normal: Normal
-
-
 _NOTHING = Normal(NO_ANGLE, ZERO, ZERO, NO_ANGLE, NO_ANGLE, ZERO)
 
 
-def _normals(chain: Chain, decide: Decisions, convention: Convention) -> tuple[Chain, list[Normal]]:
+def _normals(
+    chain: SerialChain, decide: Decisions, convention: Convention
+) -> tuple[SerialChain, list[Normal]]:
     """The common normals of neighbours (first entry: joints 1 and 2), with sliding axes moved to the next."""
     n = len(chain.links)
     found: dict[int, Normal] = {}
@@ -503,7 +495,7 @@ def _normals(chain: Chain, decide: Decisions, convention: Convention) -> tuple[C
     return chain, [found[i] for i in range(1, n)]
 
 
-def _slider_moved(chain: Chain, i: int, h: Expression, convention: Convention) -> Chain:
+def _slider_moved(chain: SerialChain, i: int, h: Expression, convention: Convention) -> SerialChain:
     """The axis of sliding joint i through the point at height h on the next axis; of the first, if it can
     be, so that the base frame stays."""
     if i == 1 and convention == "mdh" and _row(chain.steps[0], "mdh"):
@@ -521,53 +513,50 @@ def _is_upright(T: Transform) -> bool:
     return Expression.of(T.R[2][2]) == 1
 
 
-def _start(chain: Chain, convention: Convention) -> _End | None:
+def _start(chain: SerialChain, convention: Convention) -> Normal | None:
     """The transform before joint 1 where the base frame stays; None where another has to be chosen."""
     pose = chain.steps[0]
     if convention == "mdh":
         row = _row(pose, "mdh")
-        return (
-            None
-            if row is None
-            else _End(replace(_NOTHING, a=row.a, alpha=row.alpha, gamma=row.theta, c=row.d))
-        )
+        if row is None:
+            return None
+        return replace(_NOTHING, a=row.a, alpha=row.alpha, gamma=row.theta, c=row.d)
     T = pose.T
     x, y, z = map(Expression.of, T.p)
     if not (pose.exact and _is_upright(T) and x.is_zero and y.is_zero):
         return None
     gamma = Angle.from_pair(Expression.of(T.R[0][0]), Expression.of(T.R[1][0]))
-    return _End(replace(_NOTHING, gamma=gamma, c=z)) if _tame(gamma) else None
+    return replace(_NOTHING, gamma=gamma, c=z) if _tame(gamma) else None
 
 
-def _end(chain: Chain, convention: Convention) -> _End | None:
+def _end(chain: SerialChain, convention: Convention) -> Normal | None:
     """The transform behind the last joint where the frame of the tip's link, z along its axis, is last."""
     row = _row(chain.steps[-1], "dh")
     if row is None or row.alpha != NO_ANGLE or (convention == "mdh" and not row.a.is_zero):
         return None
-    return _End(replace(_NOTHING, beta=row.theta, b=row.d, a=row.a))
+    return replace(_NOTHING, beta=row.theta, b=row.d, a=row.a)
 
 
 def _rows(
-    normals: list[Normal], start: _End | None, end: _End | None, decide: Decisions
-) -> tuple[list[Row], list[Normal]]:
+    normals: list[Normal], start: Normal | None, end: Normal | None, decide: Decisions
+) -> tuple[list[FoundRow], list[Normal]]:
     """θ and d of every joint with a and α behind it, and the normals as they were chosen."""
-    before = start.normal if start else None
+    before = start
     rows, chosen = [], []
     for k in range(len(normals) + 1):
-        last = k == len(normals)
-        if last and end is None:  # the last frame is free, too: no offsets
-            normal = _NOTHING if before is None else replace(_NOTHING, beta=-before.gamma, b=-before.c)
-            normal = replace(normal, exact=before is None or before.exact)
-        elif last:
-            assert end is not None
-            normal = end.normal
-        else:
+        if k < len(normals):
             normal = _chosen(normals[k], before, decide)
+        elif end is not None:
+            normal = end
+        elif before is None:
+            normal = _NOTHING
+        else:  # the last frame is free, too: no offsets
+            normal = replace(_NOTHING, beta=-before.gamma, b=-before.c, exact=before.exact)
         theta = NO_ANGLE if before is None else before.gamma + normal.beta
         d = ZERO if before is None else before.c + normal.b
         if not (normal.exact and (before is None or before.exact)):
             d = rounded(d)
-        rows.append(Row(normal.a, normal.alpha, d, theta))
+        rows.append(FoundRow(normal.a, normal.alpha, d, theta))
         chosen.append(normal)
         before = normal
     return rows, chosen
@@ -605,7 +594,7 @@ def _reach(normal: Normal, convention: Convention) -> Transform:
     return Transform.translation(normal.a, 0, 0) @ normal.alpha.about(X)
 
 
-def _notes(chain: Chain, normals: list[Normal], decide: Decisions) -> list[str]:
+def _notes(chain: SerialChain, normals: list[Normal], decide: Decisions) -> list[str]:
     """Notes on decisions by tolerance, and on axes that are nearly parallel."""
     notes = []
     for here, there, normal in zip(chain.links, chain.links[1:], normals, strict=False):

@@ -9,16 +9,22 @@ from fractions import Fraction
 
 import numpy as np
 
-from armdyn.description import dh
-from armdyn.description.angles import numeric_rpy, unit_vector
-from armdyn.description.dh_form import TOLERANCE, Convention, Form, Pose, Row, dh_form, inverse, rounded
+from armdyn.description.dh_form import (
+    TOLERANCE,
+    Convention,
+    DhForm,
+    FoundRow,
+    Pose,
+    dh_form,
+    inverse,
+    rounded,
+)
+from armdyn.description.frames import frame, numeric_rpy, unit_vector
 from armdyn.expression import Expression
-from armdyn.model.closures import Loop
+from armdyn.model.closures import ClosingJoint
 from armdyn.model.inertia import Inertia
-from armdyn.model.lowering import Converter, places_of
-from armdyn.model.parts import JointKind, Link, Motor, Transform, X, Z
-from armdyn.model.robot_model import RobotModel
-from armdyn.model.springs import PointSpring
+from armdyn.model.parts import JointKind, Link, Motor, PointSpring, Transform, X, Z
+from armdyn.model.robot_model import Converter, RobotModel, places_of
 from armdyn.model.vector import Vector, add, apply, apply_transposed, vector
 from armdyn.names import one_line
 from armdyn.remarks import Remark
@@ -70,14 +76,14 @@ def in_dh(model: RobotModel, convention: Convention) -> RobotModel:
     )
 
 
-def tool_of(model: RobotModel, form: Form, place: Transform) -> Transform:
+def tool_of(model: RobotModel, form: DhForm, place: Transform) -> Transform:
     """The tip frame in the last DH frame; `place` is the tip's link in the last moving link."""
     last = form.frames[-1]
     old = _turned_round(last, model)
     return tidy(old.T @ place @ model.tool, old.exact, model)
 
 
-def transform_of(row: Row, convention: Convention) -> Transform:
+def transform_of(row: FoundRow, convention: Convention) -> Transform:
     """The constant part of a row's transform."""
     turn = row.theta.about(Z) @ Transform.translation(0, 0, row.d)
     if convention == "dh":
@@ -91,7 +97,7 @@ def tidy(T: Transform, exact: bool, model: RobotModel) -> Transform:
         return T
     R = [[model.number(x) for x in row] for row in T.R]
     angles = vector(rounded(x) for x in numeric_rpy(R, flat=TOLERANCE))
-    return dh.frame(_vector(T.p, exact=False), angles)
+    return frame(_vector(T.p, exact=False), angles)
 
 
 def _turned_round(frame: Pose, model: RobotModel) -> Pose:
@@ -107,7 +113,7 @@ def _vector(v: Vector, exact: bool) -> Vector:
     return v if exact else vector(rounded(x) for x in v)
 
 
-def _moving(link: Link, row: Row, parent: str, convention: Convention, placed: Placed) -> Link:
+def _moving(link: Link, row: FoundRow, parent: str, convention: Convention, placed: Placed) -> Link:
     T = transform_of(row, convention)
     before, after = (Transform(), T) if convention == "dh" else (T, Transform())
     old = placed[link.name]
@@ -156,7 +162,7 @@ def _spring(spring: PointSpring, placed: Placed) -> PointSpring:
     return replace(spring, at=(a, b))
 
 
-def _loop(loop: Loop, placed: Placed, model: RobotModel) -> Loop:
+def _loop(loop: ClosingJoint, placed: Placed, model: RobotModel) -> ClosingJoint:
     frames = []
     for name, T in zip(loop.between, loop.at, strict=True):
         old = placed.get(name)
@@ -230,10 +236,10 @@ class DhTable:
         widths = [max(map(len, column)) for column in columns]
         lines = ["  ".join(x.ljust(w) for x, w in zip(row, widths, strict=True)) for row in (headings, *rows)]
         title = f"{_NAMES[self.convention]} Denavit-Hartenberg parameters, m and rad"
-        return "\n".join([title, *(line.rstrip() for line in lines), *self.remarks])
+        return "\n".join([title, *(line.rstrip() for line in lines), *self.footnotes])
 
     @property
-    def remarks(self) -> list[str]:
+    def footnotes(self) -> list[str]:
         """Base and tool where they are not the identity, and the notes."""
         ends = [("base", self.base, "in the world"), ("tool", self.tool, "in the last frame")]
         shown = [f"{name} {pose_text(T)} {where}" for name, T, where in ends if Transform() != T]

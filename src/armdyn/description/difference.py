@@ -10,8 +10,8 @@ from armdyn.description.reader import LONGEST
 from armdyn.description.writing.table import Table, convention_of, plain_table, written, written_direction
 from armdyn.expression import ArmdynError, Expression, parse
 from armdyn.model.friction import SINGLE, TERMS
-from armdyn.model.robot_model import BASE, RobotModel, quoted
-from armdyn.names import one_line
+from armdyn.model.robot_model import BASE, RobotModel
+from armdyn.names import one_line, quoted
 
 # ------------------------------------------------------------------------------------------------------------
 # Entries of robot files that are compared: names, units, and values where they are missing.
@@ -49,19 +49,8 @@ _UNITS = {
     "motor.limits.velocity": "rad/s",
     "motor.limits.current": "A",
 }
-TEXTS = (
-    "name",
-    "joint",
-    "joint_name",
-    "parent",
-    "carrier",
-    "tip",
-    "rotors",
-    "relation",
-    "about",
-    "between",
-    "loop",
-)
+_NAMES = ("name", "joint_name", "parent", "carrier", "tip", "between")
+TEXTS = (*_NAMES, "joint", "rotors", "relation", "about", "loop")
 _JOINT_UNITS = {  # of turning and of sliding joints
     "limits.position": ("rad", "m"),
     "limits.velocity": ("rad/s", "m/s"),
@@ -79,7 +68,7 @@ _JOINT_UNITS = {  # of turning and of sliding joints
 
 
 @dataclass(frozen=True)
-class Change:
+class Changed:
     """One entry that differs: where it is, its key in the robot file, its values; None: not there.
 
     `where, key, old, new = change` takes it apart.
@@ -111,15 +100,15 @@ def exactly(x: int | float | str) -> Expression:
     return parse(x, None, LONGEST) if isinstance(x, str) else Expression.of(x)
 
 
-def compared(where: str, old: dict[str, Entry], new: dict[str, Entry], joint: str) -> Iterator[Change]:
+def compared(where: str, old: dict[str, Entry], new: dict[str, Entry], joint: str) -> Iterator[Changed]:
     motors = [any(key.startswith("motor.") for key in part) for part in (old, new)]
     if motors[0] != motors[1]:
-        yield Change(f"{where}: motor", "", *(("motor", None) if motors[0] else (None, "motor")))
+        yield Changed(f"{where}: motor", "", *(("motor", None) if motors[0] else (None, "motor")))
         old, new = ({k: x for k, x in part.items() if not k.startswith("motor.")} for part in (old, new))
     for key in sorted({*old, *new}, key=[*new, *old].index):
         a, b = (part.get(key, _default(key)) for part in (old, new))
         if a != b:
-            yield Change(where, key, a, b, _unit(key, joint))
+            yield Changed(where, key, a, b, _unit(key, joint))
 
 
 def flat(table: Mapping[str, Any], path: str = "") -> dict[str, Entry]:
@@ -203,7 +192,7 @@ _PARTS = ("symbols", "link", "closure", "spring", "derived")  # of a robot, comp
 class Difference:
     """Differences between two robots; falsy when they are equal. `str` has a line for each change."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[Changed, ...]
 
     def __bool__(self) -> bool:
         return bool(self.changes)
@@ -211,10 +200,10 @@ class Difference:
     def __len__(self) -> int:
         return len(self.changes)
 
-    def __iter__(self) -> Iterator[Change]:
+    def __iter__(self) -> Iterator[Changed]:
         return iter(self.changes)
 
-    def __getitem__(self, i: int) -> Change:
+    def __getitem__(self, i: int) -> Changed:
         return self.changes[i]
 
     def __str__(self) -> str:
@@ -239,11 +228,11 @@ def difference(old: RobotModel, new: RobotModel) -> Difference:
         *_spring_changes(first, second, renamed),
     ]
     if not changes:  # a table of couplings has no order, the model has one
-        changes = [Change("robot", "order of couplings", "as in the first", "as in the second")]
+        changes = [Changed("robot", "order of couplings", "as in the first", "as in the second")]
     return Difference(tuple(_valued(change, old, new) for change in changes))
 
 
-def _valued(change: Change, old: RobotModel, new: RobotModel) -> Change:
+def _valued(change: Changed, old: RobotModel, new: RobotModel) -> Changed:
     if change.key.rpartition(".")[2] in TEXTS:
         return change
     return replace(change, values=(_number(change.old, old), _number(change.new, new)))
@@ -306,7 +295,7 @@ def _forms(table: Table, renamed: Mapping[str, str]) -> dict[str, bool]:
 # ---- robots and symbols ------------------------------------------------------------------------------------
 
 
-def _robot_changes(old: Table, new: Table, renamed: Mapping[str, str]) -> Iterator[Change]:
+def _robot_changes(old: Table, new: Table, renamed: Mapping[str, str]) -> Iterator[Changed]:
     tops = []
     for table, names in ((old, renamed), (new, {})):
         tip = table.get("tip", table["link"][-1]["name"])
@@ -315,38 +304,38 @@ def _robot_changes(old: Table, new: Table, renamed: Mapping[str, str]) -> Iterat
     yield from compared("robot", flat(tops[0]), flat(tops[1]), "")
 
 
-def _symbol_changes(old: Table, new: Table) -> Iterator[Change]:
+def _symbol_changes(old: Table, new: Table) -> Iterator[Changed]:
     for name in dict.fromkeys((*old, *new)):
         if name not in old or name not in new:
-            yield Change(f"symbol '{name}'", "", old.get(name), new.get(name))
+            yield Changed(f"symbol '{name}'", "", old.get(name), new.get(name))
         elif old[name] != new[name]:
-            yield Change(f"symbol '{name}'", "value", old[name], new[name])
+            yield Changed(f"symbol '{name}'", "value", old[name], new[name])
     kept = [[name for name in table if name in old and name in new] for table in (old, new)]
     if kept[0] != kept[1]:
-        yield Change("robot", "order of symbols", ", ".join(kept[0]), ", ".join(kept[1]))
+        yield Changed("robot", "order of symbols", ", ".join(kept[0]), ", ".join(kept[1]))
 
 
 # ---- links -------------------------------------------------------------------------------------------------
 
 
-def _link_changes(old: Table, new: Table, renamed: Mapping[str, str]) -> Iterator[Change]:
+def _link_changes(old: Table, new: Table, renamed: Mapping[str, str]) -> Iterator[Changed]:
     before = {renamed.get(link["name"], link["name"]): link for link in _complete(old, renamed)}
     after = {link["name"]: link for link in _complete(new, {})}
     for name, link in before.items():
         where = f"link {quoted(link['name'])}"
         if name not in after:
-            yield Change(where, "", link["joint"], None)
+            yield Changed(where, "", link["joint"], None)
             continue
         if link["name"] != name:
-            yield Change(where, "name", link["name"], name)
+            yield Changed(where, "name", link["name"], name)
         parts = [flat({key: x for key, x in part.items() if key != "name"}) for part in (link, after[name])]
         yield from compared(where, parts[0], parts[1], after[name]["joint"])
     for name, link in after.items():
         if name not in before:
-            yield Change(f"link {quoted(name)}", "", None, link["joint"])
+            yield Changed(f"link {quoted(name)}", "", None, link["joint"])
     kept = [[name for name in part if name in before and name in after] for part in (before, after)]
     if kept[0] != kept[1]:
-        yield Change("robot", "order of links", ", ".join(kept[0]), ", ".join(kept[1]))
+        yield Changed("robot", "order of links", ", ".join(kept[0]), ", ".join(kept[1]))
 
 
 def _complete(table: Table, renamed: Mapping[str, str]) -> list[Table]:
@@ -367,7 +356,7 @@ def _complete(table: Table, renamed: Mapping[str, str]) -> list[Table]:
     return links
 
 
-def _closure_changes(old: Table, new: Table, renamed: Mapping[str, str]) -> Iterator[Change]:
+def _closure_changes(old: Table, new: Table, renamed: Mapping[str, str]) -> Iterator[Changed]:
     parts = [
         [_tied(closure, names) for closure in table.get("closure", [])]
         for table, names in ((old, renamed), (new, {}))
@@ -379,10 +368,10 @@ def _closure_changes(old: Table, new: Table, renamed: Mapping[str, str]) -> Iter
             continue
         for key, name in (("relation", "relation"), ("between", "loop")):
             if a.get(key) != b.get(key):
-                yield Change(f"closure {i + 1}", name, a.get(key), b.get(key))
+                yield Changed(f"closure {i + 1}", name, a.get(key), b.get(key))
 
 
-def _spring_changes(old: Table, new: Table, renamed: Mapping[str, str]) -> Iterator[Change]:
+def _spring_changes(old: Table, new: Table, renamed: Mapping[str, str]) -> Iterator[Changed]:
     """Changes of springs. Those of one name are the same spring; without a name, those at the same place."""
     before, after = (
         {spring.get("name", i + 1): _tied(spring, names) for i, spring in enumerate(table.get("spring", []))}
@@ -394,11 +383,11 @@ def _spring_changes(old: Table, new: Table, renamed: Mapping[str, str]) -> Itera
             yield from compared(where, flat(before[name]), flat(after[name]), "")
         else:
             gone, added = (part.get(name, {}).get("between") for part in (before, after))
-            yield Change(where, "", gone, added)
+            yield Changed(where, "", gone, added)
     kept = [[name for name in part if name in before and name in after] for part in (before, after)]
     if kept[0] != kept[1]:
         first, second = (", ".join(map(str, part)) for part in kept)
-        yield Change("robot", "order of springs", first, second)
+        yield Changed("robot", "order of springs", first, second)
 
 
 def _tied(table: Table, renamed: Mapping[str, str]) -> Table:

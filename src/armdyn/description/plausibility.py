@@ -15,20 +15,20 @@ from armdyn.dynamics.kinematics import joint_frame, joint_frames, velocities
 from armdyn.expression import Expression, ExpressionError, decimal_text
 from armdyn.model.bodies import Central, broken_triangle, central, driving_friction, impossible_bodies
 from armdyn.model.inertia import Inertia
-from armdyn.model.lowering import Converter, lower, places_of
 from armdyn.model.mechanism import FIXED_BASE, Body, Mechanism
-from armdyn.model.parts import Link, MotorLimits, Transform
+from armdyn.model.parts import NO_SPRING, Link, MotorLimits, Transform
 from armdyn.model.robot_model import (
+    Converter,
     RobotModel,
     bodies_of,
     links_around,
-    listed,
     loop_place,
-    quoted,
+    lower,
+    places_of,
     spring_place,
 )
-from armdyn.model.springs import NO_SPRING
 from armdyn.model.vector import ZERO3, Vector, add, apply, apply_transposed, cross
+from armdyn.names import listed, quoted
 
 # ------------------------------------------------------------------------------------------------------------
 # Freedom of links, and joints that move no inertia, found numerically at a few random states.
@@ -80,14 +80,10 @@ def in_numbers(model: RobotModel) -> tuple[Mechanism, Converter]:
     rng = random.Random(1)
     free = {name: rng.uniform(0.5, 1.5) for name, value in model.symbols if value is None}
     if not free:
-        return _opened(model.mechanism), Converter(model.number)
+        return model.mechanism.without_loops(), Converter(model.number)
     values = model.values | free
     convert = Converter(lambda x: x.value(values))
-    return _opened(lower(model, convert.scalar)), convert
-
-
-def _opened(mechanism: Mechanism) -> Mechanism:
-    return mechanism.without_loops()
+    return lower(model, convert.scalar).without_loops(), convert
 
 
 def freedoms(model: RobotModel, mechanism: Mechanism, convert: Converter) -> dict[str, Freedom]:

@@ -8,8 +8,8 @@ from functools import cached_property
 from numbers import Number
 from typing import Any, NoReturn
 
-from armdyn.description.angles import unit_vector
-from armdyn.description.errors import BadNumber, DescriptionError
+from armdyn.description.frames import unit_vector
+from armdyn.description.source import BadNumber, DescriptionError
 from armdyn.expression import ZERO, Expression, ExpressionError, parse, shown
 from armdyn.model.errors import LARGEST, plain
 from armdyn.model.vector import IDENTITY, Matrix, Vector, cross, dot, multiply, transpose, vector
@@ -41,6 +41,8 @@ class Reader:
         raise DescriptionError(f"{self.source}: {text}")
 
     def __contains__(self, key: str) -> bool:
+        """Whether a key is given; it is one of those allowed then."""
+        self.asked.add(key)
         return key in self.table
 
     def raw(self, key: str, default: object = _REQUIRED, example: str = "") -> Any:

@@ -9,31 +9,38 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from armdyn.description import dh, toml_text
-from armdyn.description.bundled import bundled_robots, bundled_table
-from armdyn.description.errors import MAX_LINKS, MAX_PRODUCTS, DescriptionError
-from armdyn.description.foreign.tree import Options, shaped
+from armdyn.description.frames import FORMULAS, Placement, frame
 from armdyn.description.plausibility import suspicions
 from armdyn.description.reader import Reader, Symbols
+from armdyn.description.source import (
+    MAX_LINKS,
+    MAX_PRODUCTS,
+    DescriptionError,
+    Options,
+    bundled_robots,
+    bundled_table,
+    parse_toml,
+    read_text,
+)
 from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError, TooLargeError, limited, shown
 from armdyn.model import PhysicsWarning, impossible_bodies
-from armdyn.model.closures import LOOP_JOINTS, Loop, Relation
+from armdyn.model.closures import CLOSING_KINDS, ClosingJoint, Relation
 from armdyn.model.errors import ModelError, plain
 from armdyn.model.friction import NO_FRICTION, SINGLE, TERMS, Friction, levels
-from armdyn.model.inertia import TENSOR_KEYS, Inertia, Tensor, asymmetry, matrix_tensor, tensor
-from armdyn.model.meshes import Shape, shape
-from armdyn.model.parts import Limits, Link, Motor, MotorLimits, Transform
-from armdyn.model.robot_model import (
-    BASE,
-    RobotModel,
-    naming_problems,
-    quoted,
-    spring_overflows,
-    symbol_name_problem,
+from armdyn.model.inertia import TENSOR_KEYS, Inertia, Tensor, asymmetry, filled, matrix_tensor, tensor
+from armdyn.model.parts import (
+    NO_SPRING,
+    JointSpring,
+    Limits,
+    Link,
+    Motor,
+    MotorLimits,
+    PointSpring,
+    Transform,
 )
-from armdyn.model.springs import NO_SPRING, JointSpring, PointSpring
+from armdyn.model.robot_model import BASE, RobotModel, naming_problems, spring_overflows, symbol_name_problem
 from armdyn.model.vector import IDENTITY, Vector, apply, scale, vector
-from armdyn.names import one_line
+from armdyn.names import one_line, quoted
 from armdyn.remarks import Remark, warn
 
 # ------------------------------------------------------------------------------------------------------------
@@ -44,12 +51,11 @@ def read_pose(reader: Reader, required: bool = False) -> Transform:
     """Pose by xyz, and the orientation: rpy, or a rotation by its matrix where angles would not be exact."""
     xyz = reader.vector("xyz") if required else reader.vector("xyz", [0, 0, 0])
     rpy = reader.vector("rpy", [0, 0, 0])
-    T = dh.frame(xyz, rpy)
+    T = frame(xyz, rpy)
     if "rotation" in reader:
         if "rpy" in reader:
             reader.fail("rotation", "given beside rpy; one of them is allowed")
         T = Transform(reader.rotation("rotation"), xyz)
-    reader.asked.add("rotation")
     reader.finish()
     return T
 
@@ -75,10 +81,6 @@ def read_place(value: object, source: str, name: str, symbols: Symbols) -> Trans
     if sizes != [0, 0, 0]:
         reader.fail("", f"expected {{xyz: …, rpy: …}}, [x, y, z] or a 4×4 matrix, found {shown(value)}")
     return Transform(IDENTITY, reader.vector("xyz"))
-
-
-# ------------------------------------------------------------------------------------------------------------
-# Reads the TOML robot file, or the same table from Python, as a RobotModel.
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -110,7 +112,6 @@ def _by_numbers(reader: Reader) -> Inertia:
     if by_moment and "com" in reader:
         reader.fail("first_moment", "given beside com; one of them is allowed")
     place = reader.vector("first_moment" if by_moment else "com", [0, 0, 0])
-    reader.asked.update(("com", "first_moment"))
     nonzero = any(not Expression.of(x).is_zero for x in place)
     if mass.is_zero and nonzero and not by_moment:
         reader.fail("com", "given, but the mass is 0 or missing")
@@ -140,7 +141,7 @@ def _tensor(reader: Reader) -> tuple[str, Tensor]:
     about: str = table.choice("about", ("com", "origin"), "com")
     entries = tensor(table.number(key, 0) for key in TENSOR_KEYS)
     for key in _OF_MESH:
-        if key in table:
+        if key in table.table:
             table.fail(key, "given without mesh, the path of an STL or OBJ file")
     table.asked.add("mesh")
     table.finish()
@@ -149,13 +150,14 @@ def _tensor(reader: Reader) -> tuple[str, Tensor]:
 
 def _by_mesh(reader: Reader, meshes: Meshes) -> Inertia:
     """inertia = { mesh, density, scale, origin }: the mesh gives com and tensor, and mass by its density."""
+    from armdyn.model.meshes import enclosed_volume  # seldom needed
+
     table = reader.sub("inertia")
-    reader.asked.update(("mass", "com", "first_moment"))
     for key in ("com", "first_moment"):
         if key in reader:
             reader.fail(key, "given beside inertia.mesh, which gives it")
     for key in ("about", *TENSOR_KEYS):
-        if key in table:
+        if key in table.table:
             table.fail(key, f"given beside mesh, which gives it; allowed here: {', '.join(_OF_MESH)}")
     if ("density" in table) == ("mass" in reader):
         found = "found both" if "mass" in reader else "missing"
@@ -164,7 +166,6 @@ def _by_mesh(reader: Reader, meshes: Meshes) -> Inertia:
     mass = reader.number("mass") if "mass" in reader else None
     length = table.number("scale", 1)
     T = read_pose(table.sub("origin"))
-    table.asked.add("density")
     name = table.text("mesh")
     table.finish()
     sources = ((table, "density", density), (reader, "mass", mass), (table, "scale", length))
@@ -172,19 +173,15 @@ def _by_mesh(reader: Reader, meshes: Meshes) -> Inertia:
         if x is not None and x.symbols() <= reader.values.keys() and x.value(reader.values) <= 0:
             where.fail(key, f"expected a positive number, found {x}")
     try:
-        solid = shape(meshes.folder / name)
-        body = solid.inertia(density, mass, length, T.R, T.p)
+        solid = enclosed_volume(meshes.folder / name)
+        body = filled(solid, density, mass, length, T.R, T.p)
     except (ModelError, ValueError) as error:
         table.fail("mesh", str(error))
-    meshes.remarks.append(Remark(_note(reader.path, name, solid)))
+    without = f"; {solid.collapsed} faces have no area" if solid.collapsed else ""
+    size = f"{solid.triangles} triangles{without}"
+    text = f"{reader.path}: com and inertia were computed from the mesh '{name}' ({size})"
+    meshes.remarks.append(Remark(one_line(text)))  # for files written from the robot, which have no mesh
     return body
-
-
-def _note(where: str, name: str, found: Shape) -> str:
-    """Note for files that are written from the robot: they have the numbers, not the mesh."""
-    without = f"; {found.collapsed} faces have no area" if found.collapsed else ""
-    size = f"{found.triangles} triangles{without}"
-    return one_line(f"{where}: com and inertia were computed from the mesh '{name}' ({size})")
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -218,7 +215,7 @@ def two_ends(reader: Reader, example: str) -> Sequence[object]:
 _EITHER = 'relation = { "link 3" = 1, "link 1" = -1 } or between = ["link 3", "link 5"]'
 
 
-def read_closures(top: Reader) -> tuple[tuple[Relation, ...], tuple[Loop, ...]]:
+def read_closures(top: Reader) -> tuple[tuple[Relation, ...], tuple[ClosingJoint, ...]]:
     """The relations Σ c_j q_j = offset and the closing joints, each in the order of the file."""
     entries = top.raw("closure", [])
     if not isinstance(entries, (list, tuple)):
@@ -226,11 +223,12 @@ def read_closures(top: Reader) -> tuple[tuple[Relation, ...], tuple[Loop, ...]]:
     relations, loops = [], []
     for i, entry in enumerate(entries):
         reader = Reader(entry, top.source, f"closure[{i + 1}]", top.symbols)
-        if "relation" in reader and "between" in reader:
+        given = [key for key in ("relation", "between") if key in reader.table]
+        if len(given) > 1:
             reader.fail("between", "given beside relation; one of them is allowed")
-        if "relation" in reader:
+        if given == ["relation"]:
             relations.append(_relation(reader))
-        elif "between" in reader:
+        elif given:
             loops.append(_loop(reader))
         else:
             reader.fail("", f"neither relation nor between is given; one of them is needed: {_EITHER}")
@@ -244,9 +242,9 @@ def _relation(reader: Reader) -> Relation:
     return Relation(coefficients, reader.number("offset", 0))
 
 
-def _loop(reader: Reader) -> Loop:
+def _loop(reader: Reader) -> ClosingJoint:
     between = read_between(reader)
-    joint = reader.choice("joint", LOOP_JOINTS)
+    joint = reader.choice("joint", CLOSING_KINDS)
     at = (Transform(), Transform())
     if "at" in reader:
         a, b = (
@@ -254,8 +252,7 @@ def _loop(reader: Reader) -> Loop:
             for i, end in enumerate(two_ends(reader, "two tables { xyz, rpy }"))
         )
         at = (a, b)
-    reader.asked.add("at")
-    return Loop(between, at, joint)
+    return ClosingJoint(between, at, joint)
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -265,7 +262,6 @@ def _loop(reader: Reader) -> Loop:
 def read_joint_spring(reader: Reader) -> JointSpring:
     """{ stiffness, rest } of a link's table."""
     if "spring" not in reader:
-        reader.asked.add("spring")
         return NO_SPRING
     table = reader.sub("spring")
     spring = JointSpring(table.number("stiffness"), table.number("rest", 0))
@@ -299,7 +295,6 @@ def _spring(reader: Reader) -> PointSpring:
         force=reader.number("force", 0),
         name=name,
     )
-    reader.asked.add("name")
     reader.finish()
     return spring
 
@@ -323,7 +318,7 @@ def load(robot: str | Path, options: Options = NO_OPTIONS) -> RobotModel:
     bundled = bundled_robots()
     if isinstance(robot, str) and robot in bundled:
         _refuse_options(robot, options)
-        return shaped(build(bundled_table(robot), robot), options.tip, options.lock, robot)
+        return options.shaped(build(bundled_table(robot), robot), robot)
     if not isinstance(robot, (str, os.PathLike)):
         raise TypeError(f"expected a path to a robot file or a bundled name, found {shown(robot)}")
     if isinstance(robot, str) and robot.lstrip("\ufeff \t\r\n").startswith("<"):
@@ -332,7 +327,7 @@ def load(robot: str | Path, options: Options = NO_OPTIONS) -> RobotModel:
     try:
         if path.suffix.lower() in XML_SUFFIXES:
             return _from_xml(path, str(path), options)
-        text = toml_text.read(path)
+        text = read_text(path)
     except DescriptionError:
         raise
     except (OSError, ValueError) as error:
@@ -344,7 +339,7 @@ def load(robot: str | Path, options: Options = NO_OPTIONS) -> RobotModel:
             + (f"did you mean {near[0]}?" if near else f"give a path to a robot file or {names}")
         ) from None
     _refuse_options(str(path), options)
-    return from_table(toml_text.parse_toml(text, str(path)), str(path), path.parent, options)
+    return from_table(parse_toml(text, str(path)), str(path), path.parent, options)
 
 
 def _refuse_options(source: str, options: Options) -> None:
@@ -377,7 +372,7 @@ def from_table(
         source = one_line(name)[:60] if isinstance(name, str) else "robot"
     try:
         with limited(MAX_PRODUCTS):
-            model = shaped(build(table, source, folder), options.tip, options.lock, source)
+            model = options.shaped(build(table, source, folder), source)
     except TooLargeError as error:
         raise DescriptionError(f"{source}: the description is {error}") from None
     warn([Remark(text, "warning", source) for text in suspicions(model)], PhysicsWarning, level)
@@ -501,12 +496,11 @@ def _link(reader: Reader, name: str, parent: str, convention: str, meshes: Meshe
         )
     except ExpressionError as error:  # each number is all right, but a product of them is too large
         reader.fail("", str(error))
-    reader.asked.add("motor")
     reader.finish()
     return link
 
 
-def _placement(reader: Reader, convention: str, joint: str) -> dh.Placement:
+def _placement(reader: Reader, convention: str, joint: str) -> Placement:
     if convention == "frames":
         origin = read_pose(reader.sub("origin"), required=True)
         axis: Vector = reader.direction("axis") if joint != "fixed" or "axis" in reader else (0, 0, 1)
@@ -516,7 +510,7 @@ def _placement(reader: Reader, convention: str, joint: str) -> dh.Placement:
         key: reader.number(key, 0) if key == variable else reader.number(key)
         for key in ("a", "alpha", "d", "theta")
     }
-    return dh.FORMULAS[convention](**values)
+    return FORMULAS[convention](**values)
 
 
 def read_friction(reader: Reader, at_motor: bool = False) -> Friction:
@@ -547,7 +541,6 @@ def read_limits(reader: Reader) -> Limits:
         position = (low, high)
     keys = ("velocity", "acceleration", "jerk", "torque")
     limits = Limits(position, *(reader.number(key) if key in reader else None for key in keys))
-    reader.asked.update(("position", *keys))
     reader.finish()
     return limits
 
@@ -576,7 +569,6 @@ def read_motor(reader: Reader, parent: str, joint_axis: Vector) -> Motor:
         stiffness=reader.number("stiffness") if "stiffness" in reader else None,
         damping=reader.number("damping", 0),
     )
-    reader.asked.update(("axis", "stiffness"))
     reader.finish()
     return motor
 
@@ -585,7 +577,6 @@ def _motor_limits(reader: Reader) -> MotorLimits:
     """{ torque, velocity, current } at the shaft."""
     keys = ("torque", "velocity", "current")
     limits = MotorLimits(*(reader.number(key) if key in reader else None for key in keys))
-    reader.asked.update(keys)
     reader.finish()
     return limits
 

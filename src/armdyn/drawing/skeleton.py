@@ -11,7 +11,7 @@ import numpy as np
 from armdyn.dynamics.closures import joint_values
 from armdyn.dynamics.kinematics import BaseFrame, base_frames, joint_frames
 from armdyn.model import Mechanism, RobotModel
-from armdyn.model.closures import LoopJoint
+from armdyn.model.closures import ClosingKind
 from armdyn.model.mechanism import FIXED_BASE
 from armdyn.names import one_line
 from armdyn.robot import Robot
@@ -48,7 +48,7 @@ class ClosingPlace:
 
     point: np.ndarray
     axis: np.ndarray
-    kind: LoopJoint
+    kind: ClosingKind
     tied: tuple[int, int]  # bodies
 
 

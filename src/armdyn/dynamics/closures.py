@@ -21,9 +21,8 @@ from typing import Any, Literal, ParamSpec, TypeVar
 
 from armdyn.dynamics.kinematics import BaseFrame, ancestors, base_frames, joint_frames, pose_of
 from armdyn.expression.functions import half, select, sqrt
-from armdyn.model.closures import Closing
 from armdyn.model.friction import along
-from armdyn.model.mechanism import Mechanism
+from armdyn.model.mechanism import Closing, Mechanism
 from armdyn.model.vector import (
     ZERO3,
     Matrix,

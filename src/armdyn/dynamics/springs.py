@@ -19,9 +19,8 @@ from dataclasses import dataclass
 from armdyn.dynamics.closures import of_joints
 from armdyn.dynamics.kinematics import JointFrame, ancestors, joint_frames
 from armdyn.expression.functions import half, sqrt
-from armdyn.model.mechanism import Mechanism
+from armdyn.model.mechanism import Mechanism, Spring, Strut
 from armdyn.model.parameters import Parameter, symbol
-from armdyn.model.springs import Spring, Strut
 from armdyn.model.vector import (
     IDENTITY,
     ZERO3,

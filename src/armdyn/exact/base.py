@@ -23,10 +23,9 @@ from armdyn.exact.printing.styles import LATEX, PAGE, TEXT, Style
 from armdyn.exact.ring import Poly, Ring, SizeError, check_written
 from armdyn.expression import ONE, ZERO, ArmdynError, Atom, Expression
 from armdyn.model.friction import TERMS
-from armdyn.model.lowering import lower
 from armdyn.model.mechanism import Body, Mechanism
 from armdyn.model.parameters import SPRINGS, Layout, Parameter, layout, parameter_vector
-from armdyn.model.robot_model import RobotModel
+from armdyn.model.robot_model import RobotModel, lower
 from armdyn.model.vector import apply_transposed
 
 # ------------------------------------------------------------------------------------------------------------

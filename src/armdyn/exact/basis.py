@@ -17,11 +17,11 @@ from armdyn.exact.runs import Run, parallel_runs, related_runs
 from armdyn.expression import ZERO, ArmdynError, Atom, Expression, limited, listed, parse, shown
 from armdyn.expression.expression import decimal_places
 from armdyn.model.friction import Row
-from armdyn.model.lowering import lower, product
 from armdyn.model.mechanism import Mechanism, unchanged
 from armdyn.model.parameters import Parameter, layout, mechanism_with, parameter_vector
-from armdyn.model.robot_model import RobotModel, quoted
+from armdyn.model.robot_model import RobotModel, lower, product
 from armdyn.model.vector import Scalar
+from armdyn.names import quoted
 
 # ------------------------------------------------------------------------------------------------------------
 # A mechanism over a ring: geometry from the description, dynamic parameters as the caller wants them.

@@ -31,8 +31,7 @@ from armdyn.exact.printing.styles import LATEX, PAGE, TEXT, Style
 from armdyn.exact.ring import Poly, Ring, check_written
 from armdyn.expression import ArmdynError, Atom, Expression, TooLargeError, expression, limited, parse
 from armdyn.model import edit
-from armdyn.model.lowering import lower, product
-from armdyn.model.robot_model import RobotModel
+from armdyn.model.robot_model import RobotModel, lower, product
 
 # ------------------------------------------------------------------------------------------------------------
 # Equations in other coordinates as a document: what p is, the rows of motion, the terms.

@@ -29,7 +29,7 @@ from armdyn.expression import (
 )
 from armdyn.model.errors import plain
 from armdyn.model.friction import Row
-from armdyn.model.lowering import lower
+from armdyn.model.robot_model import lower
 
 # Names that are replaced, differentiated by and given numbers: the description's symbols, q1 …, qd1 …, qdd1 …
 _TRIG = re.compile(r"([cs])(\d+(?:_\d+)*)")

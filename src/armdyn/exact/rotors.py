@@ -14,8 +14,8 @@ from armdyn.dynamics.kinematics import joint_frames, velocities
 from armdyn.exact.basis import Basis
 from armdyn.exact.form import Entry
 from armdyn.exact.ring import MAX_JOINTS
-from armdyn.model.lowering import idlers, lower
 from armdyn.model.mechanism import FIXED_BASE, Mechanism, Rotor
+from armdyn.model.robot_model import idlers, lower
 from armdyn.model.vector import ZERO3, dot
 
 _STATES = 3

@@ -1,9 +1,21 @@
 """Numbers that may be symbols: exact rationals, names, multiples of pi; and the parser that reads them."""
 
-from armdyn.expression.errors import ArmdynError, ExpressionError, MissingValueError, listed, shown
-from armdyn.expression.expression import ONE, ZERO, Expression, decimal_places, decimal_text, exact_float
+from armdyn.expression.expression import (
+    ONE,
+    ZERO,
+    ArmdynError,
+    Atom,
+    Expression,
+    ExpressionError,
+    MissingValueError,
+    TooLargeError,
+    decimal_places,
+    decimal_text,
+    exact_float,
+    limited,
+)
 from armdyn.expression.parser import expression, parse, rational
-from armdyn.expression.terms import Atom, TooLargeError, limited
+from armdyn.names import listed, shown
 
 __all__ = [
     "ONE",

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from armdyn.expression.expression import Expression
-    from armdyn.expression.terms import Atom
+from armdyn.expression.expression import Atom, Expression
 
 
 def cos(x: Any) -> Any:

@@ -12,9 +12,8 @@ from fractions import Fraction
 from functools import lru_cache
 from math import comb
 
-from armdyn.expression.errors import ExpressionError, listed
-from armdyn.expression.expression import Expression
-from armdyn.expression.terms import TooLargeError, added, limited
+from armdyn.expression.expression import Expression, ExpressionError, TooLargeError, added, limited
+from armdyn.names import listed
 
 MAX_LENGTH = 2000
 MAX_EXPONENT = 16

@@ -26,9 +26,9 @@ from armdyn.identification.pseudo_inertia import (
 from armdyn.model import Mechanism, RobotModel
 from armdyn.model.friction import NO_FRICTION, TERMS, Friction, Sliding, Surface
 from armdyn.model.inertia import ENTRIES
-from armdyn.model.lowering import is_coupled, joint_friction
-from armdyn.model.parameters import Kind, Layout, Parameter, layout, symbol
+from armdyn.model.parameters import Layout, Parameter, ParameterKind, layout, symbol
 from armdyn.model.parts import Link
+from armdyn.model.robot_model import is_coupled, joint_friction
 from armdyn.remarks import Remark, notes_of
 from armdyn.robot import Robot
 
@@ -90,7 +90,7 @@ def _surfaces(robot: Robot) -> Iterator[tuple[str, Surface]]:
 def _terms(wanted: Layout, part: str, joint: int) -> dict[str, Parameter]:
     """The friction of a surface that is in the vector, by term; without load friction."""
 
-    def belongs(kind: Kind) -> bool:
+    def belongs(kind: ParameterKind) -> bool:
         return kind.part == part and kind.entry in TERMS and kind.is_linear
 
     return {p.kind.entry: p for p in wanted if p.joint == joint and belongs(p.kind)}

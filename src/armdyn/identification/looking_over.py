@@ -16,8 +16,8 @@ from armdyn.identification.log import DERIVATIVES, Log, Record, shifted
 from armdyn.model import ModelError
 from armdyn.remarks import Remark, warn
 from armdyn.robot import Robot
+from armdyn.robot.assembly import Related
 from armdyn.robot.joints import joint_name, joint_units, revolute_joints
-from armdyn.robot.related import Related
 
 # ------------------------------------------------------------------------------------------------------------
 # What in a record looks wrong although it can be computed with: units, signs, channels that say nothing.

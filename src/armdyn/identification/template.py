@@ -14,9 +14,9 @@ from armdyn.expression import ZERO, Expression, shown
 from armdyn.identification.errors import IdentificationError
 from armdyn.model import RobotModel
 from armdyn.model.friction import TERMS, Friction, Surface
-from armdyn.model.lowering import is_coupled, joint_friction
 from armdyn.model.parameters import SPRINGS, Parameter, layout, symbol
 from armdyn.model.parts import Link, Motor
+from armdyn.model.robot_model import is_coupled, joint_friction
 from armdyn.model.vector import apply
 from armdyn.robot import Robot
 from armdyn.robot.friction import speeds_of

@@ -14,10 +14,9 @@ from armdyn.model.inertia import (
     sphere,
     steiner,
 )
-from armdyn.model.lowering import lower
 from armdyn.model.mechanism import FIXED_BASE, Body, Mechanism, Rotor
 from armdyn.model.parts import Limits, Link, Motor, MotorLimits, Transform
-from armdyn.model.robot_model import BASE, RobotModel
+from armdyn.model.robot_model import BASE, RobotModel, lower
 
 __all__ = [
     "BASE",

@@ -18,9 +18,9 @@ import numpy as np
 from armdyn.expression import Expression, ExpressionError
 from armdyn.model.friction import SINGLE, TERMS, Surface, Term
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, tensor
-from armdyn.model.lowering import joint_friction
 from armdyn.model.parts import Link
-from armdyn.model.robot_model import RobotModel, impossible_springs, quoted
+from armdyn.model.robot_model import RobotModel, impossible_springs, joint_friction
+from armdyn.names import quoted
 
 TOLERANCE = 1e-6  # of the largest entry: tensors are printed with six digits or so
 CRUMBS = 1e-16  # m²: a tensor of entries below mass · (10 nm)² is nothing but rounding

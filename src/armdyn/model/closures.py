@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from armdyn.expression import ZERO, Expression
-from armdyn.expression.errors import listed
 from armdyn.model.errors import ModelError
 from armdyn.model.friction import Row
 from armdyn.model.parts import Transform
-from armdyn.model.vector import Matrix, Scalar, Vector
-from armdyn.names import one_line
+from armdyn.names import listed, one_line
 
 # ------------------------------------------------------------------------------------------------------------
 # Closed chains: two links of the tree, joined by a further joint.
@@ -26,28 +24,27 @@ from armdyn.names import one_line
 #     R_aᵀ(p_b − p_a) = 0 (x, y, z)    and    the rotation vector of R_aᵀR_b, to first order (x, y, z).
 #
 # A revolute joint about the frames' z leaves the last row out, a spherical joint the last three. Not all
-# rows are independent: `Choice` says which are kept and which joints follow, found once from assembled
-# postures.
+# rows are independent: `ChosenCoordinates` says which are kept and which joints follow, found once from
+# assembled postures.
 
 
-LoopJoint: TypeAlias = Literal["revolute", "spherical", "fixed", "point"]
-LOOP_JOINTS: tuple[LoopJoint, ...] = get_args(LoopJoint)
-ROWS: dict[LoopJoint, tuple[int, ...]] = {
+ClosingKind: TypeAlias = Literal["revolute", "spherical", "fixed", "point"]
+CLOSING_KINDS: tuple[ClosingKind, ...] = get_args(ClosingKind)
+ROWS: dict[ClosingKind, tuple[int, ...]] = {
     "revolute": (0, 1, 2, 3, 4),
     "spherical": (0, 1, 2),
     "point": (0, 1, 2),  # another word for it
     "fixed": (0, 1, 2, 3, 4, 5),
 }
-Map: TypeAlias = Callable[[Scalar], Scalar]
 
 
 @dataclass(frozen=True)
-class Loop:
+class ClosingJoint:
     """A joint that closes a chain, between frames on two links (the base may be one of them)."""
 
     between: tuple[str, str]
     at: tuple[Transform, Transform]
-    joint: LoopJoint
+    joint: ClosingKind
 
     @property
     def label(self) -> str:
@@ -55,7 +52,7 @@ class Loop:
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChosenCoordinates:
     """The coordinates that were chosen for a robot with closed chains.
 
     Positions are those of the joints that no relation eliminates, in their order, then of elastic motors.
@@ -68,26 +65,6 @@ class Choice:
     posture: tuple[float, ...]  # all positions of a posture in which the chains are closed
     redundant: int = 0  # how many rows follow from the others
     size: float = 1.0  # about the largest length in the robot [m]: what lengths are measured in beside angles
-
-
-@dataclass(frozen=True)
-class Closing:
-    """A closing joint over any scalar: frames on two bodies, and which of the six rows hold."""
-
-    tied: tuple[int, int]
-    R: tuple[Matrix, Matrix]
-    p: tuple[Vector, Vector]
-    kept: tuple[int, ...]
-    weight: Scalar = 1  # of lengths beside angles, where rows are compared: 1/size
-
-    def map(self, f: Map) -> Closing:
-        def vector(v: Vector) -> Vector:
-            return (f(v[0]), f(v[1]), f(v[2]))
-
-        R_a, R_b = ((vector(R[0]), vector(R[1]), vector(R[2])) for R in self.R)
-        return Closing(
-            self.tied, (R_a, R_b), (vector(self.p[0]), vector(self.p[1])), self.kept, f(self.weight)
-        )
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -190,7 +167,7 @@ def _refuse_contradiction(
 ) -> None:
     number = value(off)
     if not off.is_zero and (number is None or abs(number) > _CONTRADICTS):
-        names = listed([one_line(name) for name, _ in relation.coefficients])
+        names = listed([name for name, _ in relation.coefficients])
         raise ModelError(f"{where}: these positions of {names} contradict it, by {off}")
 
 
@@ -198,7 +175,7 @@ def _reduced(where: str, relation: Relation, solved: dict[str, _Sum], joints: Se
     """A relation as a sum that is zero, in joints that those before it leave free."""
     for name, _ in relation.coefficients:
         if name not in joints:
-            names = listed([one_line(joint) for joint in joints])
+            names = listed(joints)
             raise ModelError(f"{where}: found '{one_line(name)[:60]}'; moving links: {names}")
     terms, constant = _substituted((dict(relation.coefficients), -relation.offset), solved)
     if not terms:

@@ -9,15 +9,14 @@ from typing import Any, Literal, cast
 
 from armdyn.expression import ZERO, ArmdynError, Expression, shown
 from armdyn.model.bodies import impossible_bodies
-from armdyn.model.closures import Loop, Relation, settled
+from armdyn.model.closures import ClosingJoint, Relation, settled
 from armdyn.model.errors import ModelError, number, numbers, plain, table, three
 from armdyn.model.friction import SINGLE, TERMS, Friction, levels
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, Tensor, asymmetry, matrix_tensor, tensor
-from armdyn.model.lowering import Converter, places_of
-from armdyn.model.parts import Link, Motor, Transform
-from armdyn.model.robot_model import RobotModel, bodies_of, links_around, listed, quoted
-from armdyn.model.springs import JointSpring, PointSpring
+from armdyn.model.parts import JointSpring, Link, Motor, PointSpring, Transform
+from armdyn.model.robot_model import Converter, RobotModel, bodies_of, links_around, places_of
 from armdyn.model.vector import IDENTITY, ZERO3, Scalar, Vector, scale, vector
+from armdyn.names import listed, quoted, unused
 from armdyn.remarks import Remark
 
 # ------------------------------------------------------------------------------------------------------------
@@ -238,7 +237,7 @@ def _lock_notes(
                 yield f"joint {label} is locked outside its limits [{low:g}, {high:g}]"
 
 
-def _refuse_gap(model: RobotModel, loop: Loop) -> None:
+def _refuse_gap(model: RobotModel, loop: ClosingJoint) -> None:
     """Refuse a closure whose ends do not meet where locked joints make them one body."""
     if any(x is None for _, x in model.symbols):
         return
@@ -541,8 +540,7 @@ class _Naming:
         value = Expression.of(x)
         if value.symbols() or (value.is_zero and not zero):
             return value
-        while name in self.taken:
-            name += "_"
+        name = unused(name, self.taken)
         self.taken.add(name)
         self.new[name] = value
         return Expression.symbol(name)

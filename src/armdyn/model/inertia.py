@@ -11,13 +11,29 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from armdyn.expression import Expression
-from armdyn.model.errors import ModelError, at_least_zero, numbers, three
-from armdyn.model.vector import ZERO3, Matrix, Scalar, Vector, add, dot, multiply, scale, transpose, vector
+from armdyn.expression import ONE, Expression, ExpressionError
+from armdyn.model.errors import ModelError, at_least_zero, number, numbers, three
+from armdyn.model.vector import (
+    IDENTITY,
+    ZERO3,
+    Matrix,
+    Scalar,
+    Vector,
+    add,
+    apply,
+    dot,
+    multiply,
+    scale,
+    transpose,
+    vector,
+)
+
+if TYPE_CHECKING:
+    from armdyn.model.meshes import Volume
 
 Tensor: TypeAlias = tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]
 Number: TypeAlias = Expression | int | float | Fraction | str
@@ -94,9 +110,9 @@ class Inertia:
         millimetres. A mesh that is open, inside out or without volume is refused; vertices are the same
         where their coordinates are exactly equal. The integrals are those of the polyhedron, exactly.
         """
-        from armdyn.model.meshes import shape  # rarely needed
+        from armdyn.model.meshes import enclosed_volume  # seldom needed
 
-        return shape(path).inertia(density, mass, scale)
+        return filled(enclosed_volume(path), density, mass, scale)
 
     @property
     def entries(self) -> tuple[Scalar, ...]:
@@ -167,6 +183,61 @@ def _scaled(k: Scalar, a: Tensor) -> Tensor:
 
 def _float(x: Scalar) -> float:
     return x.value() if isinstance(x, Expression) else float(x)
+
+
+# ---- homogeneous bodies in the shape of a mesh -------------------------------------------------------------
+
+
+def filled(
+    shape: Volume,
+    density: Number | None = None,
+    mass: Number | None = None,
+    scale: Number = 1,
+    R: Matrix = IDENTITY,
+    p: Vector = ZERO3,
+) -> Inertia:
+    """The homogeneous body, in the frame in which the mesh has orientation R and origin p.
+
+    Numbers are rounded to floats once, about the centre of mass, so that they print shortly; the rest is
+    exact. Symbols in density, mass, scale, R and p stay symbols.
+    """
+    if (density is None) == (mass is None):
+        found = "neither" if density is None else "both"
+        raise ModelError(f"{shape.source}: expected density or mass, found {found}")
+    length = _positive("scale", scale)
+    volume = Expression.of(shape.size) * length**3
+    weight = _positive("density", density) * volume if mass is None else _positive("mass", mass)
+    try:
+        total = _rounded(weight)
+    except ExpressionError:
+        raise ModelError(f"{shape.source}: the mass is larger than 1e300") from None
+    if total.number == 0:
+        raise ModelError(f"{shape.source}: the mass is smaller than 1e-300")
+    com = add(apply(R, vector(length * x for x in map(Expression.of, shape.centroid.tolist()))), p)
+    S = vector(vector(map(Expression.of, row)) for row in shape.spread.tolist())
+    S = multiply(multiply(R, S), transpose(R))
+    return Inertia.at_com(
+        total, vector(map(_rounded, com)), tensor(map(_rounded, _of_spread(S, total * length**2)))
+    )
+
+
+def _positive(name: str, value: object) -> Expression:
+    found = number(name, value)
+    if found.number is not None and found.number <= 0:
+        raise ModelError(f"{name}: expected a positive number, found {found}")
+    return found
+
+
+def _of_spread(S: Matrix, k: Expression) -> Tensor:
+    """k (tr(S) 1 − S): the tensor of a body by the second moments of its mass."""
+    (xx, xy, xz, yy, yz, zz) = matrix_tensor(S)
+    return (k * (yy + zz), -k * xy, -k * xz, k * (xx + zz), -k * yz, k * (xx + yy))
+
+
+def _rounded(x: object) -> Expression:
+    """The decimal of its float, if it has no symbols."""
+    found = x * ONE if isinstance(x, Expression) else Expression.of(x)
+    return found if found.symbols() else Expression.of(found.value())
 
 
 # ---- homogeneous solids, centre of mass at the origin ------------------------------------------------------

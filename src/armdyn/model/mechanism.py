@@ -1,6 +1,7 @@
 """Mechanism: a robot as the algorithms of `dynamics/` see it, over any scalar.
 
-Bodies behind moving joints, rotors, friction, gravity. `model/lowering.py` makes it from a RobotModel.
+Bodies behind moving joints, rotors, friction, springs, joints that close chains, gravity. `lower` of
+`model/robot_model.py` makes it from a RobotModel.
 """
 
 from __future__ import annotations
@@ -9,11 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from armdyn.model.closures import Closing
 from armdyn.model.errors import ModelError
-from armdyn.model.friction import Map, Row, Surface, mapped
+from armdyn.model.friction import Map, Row, Surface, along, mapped
 from armdyn.model.inertia import Inertia, tensor
-from armdyn.model.springs import Spring, Strut
 from armdyn.model.vector import IDENTITY, ZERO3, Matrix, Scalar, Vector
 
 FIXED_BASE = -1
@@ -65,6 +64,73 @@ class Place:
 
     def map(self, geometry: Map) -> Place:
         return Place(self.body, _vector(geometry, self.p))
+
+
+@dataclass(frozen=True)
+class Spring:
+    """A spring over any scalar: along e = Σ k_j q_j + shift it has the torque stiffness·e − moment.
+
+    Joint j bears k_j times it. Its energy is ½ stiffness e² − moment e: zero at e = 0, as that of gravity is
+    at the base's origin.
+    """
+
+    joint: int  # the joint it belongs to
+    row: Row  # over joints
+    stiffness: Scalar
+    moment: Scalar = 0  # stiffness · rest
+    part: Literal["spring", "elastic"] = "spring"  # at a joint, or between a link and its motor
+    shift: Scalar = 0  # where the joint really stands when the algorithms' q_j are zero
+
+    def along(self, q: Sequence[Scalar]) -> Scalar:
+        """e."""
+        e = along(self.row, q)
+        return e if type(self.shift) is int and self.shift == 0 else e + self.shift
+
+    def map(self, geometry: Map, parameter: Map) -> Spring:
+        return replace(
+            self,
+            row=mapped(geometry, self.row),
+            stiffness=parameter(self.stiffness),
+            moment=parameter(self.moment),
+            shift=geometry(self.shift),
+        )
+
+
+@dataclass(frozen=True)
+class Strut:
+    """A spring of length l between two points, over any scalar. It pulls them together with
+    stiffness·l − preload; preload = stiffness·rest − force. Its energy is ½ stiffness l² − preload l.
+    """
+
+    number: int  # which of the robot's springs between points
+    tied: tuple[int, int]  # bodies
+    points: tuple[Vector, Vector]  # in the frames of these bodies
+    stiffness: Scalar
+    preload: Scalar
+
+    def map(self, geometry: Map, parameter: Map) -> Strut:
+        a, b = (_vector(geometry, p) for p in self.points)
+        return Strut(self.number, self.tied, (a, b), parameter(self.stiffness), parameter(self.preload))
+
+
+@dataclass(frozen=True)
+class Closing:
+    """A closing joint over any scalar: frames on two bodies, and which of the six rows hold."""
+
+    tied: tuple[int, int]
+    R: tuple[Matrix, Matrix]
+    p: tuple[Vector, Vector]
+    kept: tuple[int, ...]
+    weight: Scalar = 1  # of lengths beside angles, where rows are compared: 1/size
+
+    def map(self, f: Map) -> Closing:
+        def vector(v: Vector) -> Vector:
+            return (f(v[0]), f(v[1]), f(v[2]))
+
+        R_a, R_b = ((vector(R[0]), vector(R[1]), vector(R[2])) for R in self.R)
+        return Closing(
+            self.tied, (R_a, R_b), (vector(self.p[0]), vector(self.p[1])), self.kept, f(self.weight)
+        )
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A mesh file and a density or a mass -> mass, centre of mass and tensor.
+"""The volume that a mesh file encloses, its centroid and its second moments.
 
 trimesh reads the files and integrates. The checks are ours: it would merge vertices that are close, and turn
 faces over. Vertices are the same where their coordinates are equal, exactly; every edge then belongs to two
@@ -17,12 +17,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from armdyn.expression import ONE, Expression, ExpressionError, shown
 from armdyn.model.errors import ModelError
-from armdyn.model.errors import number as exact_number
-from armdyn.model.inertia import Inertia, Number, Tensor, matrix_tensor, tensor
-from armdyn.model.vector import IDENTITY, ZERO3, Matrix, Vector, add, apply, multiply, transpose, vector
-from armdyn.names import one_line
+from armdyn.names import one_line, shown
 
 SUFFIXES = (".stl", ".obj")
 MAX_BYTES = 1_000_000_000
@@ -126,7 +122,7 @@ def _text(data: bytes) -> str:
 
 
 @dataclass(frozen=True)
-class Surface:
+class ClosedSurface:
     """A closed surface whose triangles run anticlockwise where they are seen from outside."""
 
     source: str
@@ -144,7 +140,7 @@ class Surface:
         raise ModelError(f"{self.source}: {message}")
 
 
-def closed_surface(source: str, vertices: np.ndarray, faces: np.ndarray) -> Surface:
+def closed_surface(source: str, vertices: np.ndarray, faces: np.ndarray) -> ClosedSurface:
     """The triangles of a surface that is closed and whose faces agree on where outside is."""
     points, index = _merged(vertices)
     triangles = index[faces]
@@ -153,7 +149,9 @@ def closed_surface(source: str, vertices: np.ndarray, faces: np.ndarray) -> Surf
     if not whole.any():
         raise ModelError(f"{source}: all of its faces have equal corners; a face has three different ones")
     triangles = triangles[whole]
-    found = Surface(source, points, triangles, _neighbours(source, points, triangles), int((~whole).sum()))
+    found = ClosedSurface(
+        source, points, triangles, _neighbours(source, points, triangles), int((~whole).sum())
+    )
     if (size := np.ptp(found.corners, axis=(0, 1)).max()) < 1 / LARGEST:  # moments would be rounded to zero
         found.fail(f"the mesh is {size:.2g} large; at least {1 / LARGEST:g} is expected")
     return found
@@ -205,7 +203,7 @@ def _point(x: np.ndarray) -> str:
 # ---- its parts: none inside out, and none inside another whose volume counts already -----------------------
 
 
-def check_shells(surface: Surface) -> None:
+def check_shells(surface: ClosedSurface) -> None:
     """Refuse shells without volume, inside out, or within another one.
 
     A shell that is inside out is a hollow, and right, exactly where it lies within another one. Shells that
@@ -282,17 +280,26 @@ def _winding(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
 
 
 @dataclass(frozen=True)
-class Moments:
-    """Of the volume: its size, its centroid, and ∫ x xᵀ dV / V about the centroid, in the file's unit."""
+class Volume:
+    """The volume that a closed mesh encloses, in the file's unit."""
 
-    volume: float
+    source: str
+    triangles: int
+    collapsed: int  # faces without area, left out
+    size: float
     centroid: np.ndarray  # (3,)
-    spread: np.ndarray  # (3, 3)
+    spread: np.ndarray  # (3, 3): ∫ x xᵀ dV / V about the centroid
 
 
-def moments(surface: Surface) -> Moments:
-    """Integrated about the middle of the body, then about its centroid: far bodies keep their digits."""
-    from trimesh.triangles import mass_properties
+def enclosed_volume(path: str | Path) -> Volume:
+    """Read an STL or OBJ file, check that its surface is closed, and integrate over what it encloses.
+
+    Integrated about the middle of the body, then about its centroid: far bodies keep their digits.
+    """
+    file, source = mesh_file(path)
+    surface = closed_surface(source, *_read(file, source))
+    check_shells(surface)
+    from trimesh.triangles import mass_properties  # an extra: `_read` says where it is missing
 
     corners = surface.corners
     low, high = corners.min(axis=(0, 1)), corners.max(axis=(0, 1))
@@ -301,75 +308,11 @@ def moments(surface: Surface) -> Moments:
     found = mass_properties((corners - centre) / size)
     tensor = np.asarray(found.inertia) / found.volume
     spread = np.trace(tensor) / 2 * np.eye(3) - tensor
-    return Moments(
-        float(found.volume * size**3), centre + size * np.asarray(found.center_mass), spread * size**2
+    return Volume(
+        source,
+        len(surface.triangles),
+        surface.collapsed,
+        float(found.volume * size**3),
+        centre + size * np.asarray(found.center_mass),
+        spread * size**2,
     )
-
-
-@dataclass(frozen=True)
-class Shape:
-    """The volume that a closed mesh encloses."""
-
-    source: str
-    triangles: int
-    collapsed: int  # faces without area, left out
-    moments: Moments
-
-    def inertia(
-        self,
-        density: Number | None = None,
-        mass: Number | None = None,
-        scale: Number = 1,
-        R: Matrix = IDENTITY,
-        p: Vector = ZERO3,
-    ) -> Inertia:
-        """The homogeneous body, in the frame in which the mesh has orientation R and origin p.
-
-        Numbers are rounded to floats once, about the centre of mass, so that they print shortly; the rest
-        is exact. Symbols in density, mass, scale, R and p stay symbols.
-        """
-        if (density is None) == (mass is None):
-            found = "neither" if density is None else "both"
-            raise ModelError(f"{self.source}: expected density or mass, found {found}")
-        length = _positive("scale", scale)
-        volume = Expression.of(self.moments.volume) * length**3
-        weight = _positive("density", density) * volume if mass is None else _positive("mass", mass)
-        try:
-            total = _rounded(weight)
-        except ExpressionError:
-            raise ModelError(f"{self.source}: the mass is larger than 1e300") from None
-        if total.number == 0:
-            raise ModelError(f"{self.source}: the mass is smaller than 1e-300")
-        com = add(apply(R, vector(length * x for x in map(Expression.of, self.moments.centroid.tolist()))), p)
-        S = vector(vector(map(Expression.of, row)) for row in self.moments.spread.tolist())
-        S = multiply(multiply(R, S), transpose(R))
-        return Inertia.at_com(
-            total, vector(map(_rounded, com)), tensor(map(_rounded, _of_spread(S, total * length**2)))
-        )
-
-
-def shape(path: str | Path) -> Shape:
-    """Read an STL or OBJ file, check that its surface is closed, and integrate over what it encloses."""
-    file, source = mesh_file(path)
-    surface = closed_surface(source, *_read(file, source))
-    check_shells(surface)
-    return Shape(source, len(surface.triangles), surface.collapsed, moments(surface))
-
-
-def _positive(name: str, value: object) -> Expression:
-    found = exact_number(name, value)
-    if found.number is not None and found.number <= 0:
-        raise ModelError(f"{name}: expected a positive number, found {found}")
-    return found
-
-
-def _of_spread(S: Matrix, k: Expression) -> Tensor:
-    """k (tr(S) 1 − S): the tensor of a body by the second moments of its mass."""
-    (xx, xy, xz, yy, yz, zz) = matrix_tensor(S)
-    return (k * (yy + zz), -k * xy, -k * xz, k * (xx + zz), -k * yz, k * (xx + yy))
-
-
-def _rounded(x: object) -> Expression:
-    """The decimal of its float, if it has no symbols."""
-    found = x * ONE if isinstance(x, Expression) else Expression.of(x)
-    return found if found.symbols() else Expression.of(found.value())

@@ -26,7 +26,10 @@ from armdyn.expression import ZERO, Expression
 from armdyn.model.errors import ModelError
 from armdyn.model.friction import NO_FRICTION, TERMS, Friction, Surface
 from armdyn.model.inertia import ENTRIES, Inertia
-from armdyn.model.lowering import (
+from armdyn.model.mechanism import Mechanism, Spring, Strut
+from armdyn.model.parts import JointSpring, Link, PointSpring
+from armdyn.model.robot_model import (
+    RobotModel,
     damping,
     has_idler_friction,
     has_motor_friction,
@@ -34,17 +37,13 @@ from armdyn.model.lowering import (
     joint_friction,
     lower,
 )
-from armdyn.model.mechanism import Mechanism
-from armdyn.model.parts import Link
-from armdyn.model.robot_model import RobotModel
-from armdyn.model.springs import JointSpring, PointSpring, Spring, Strut
 from armdyn.model.vector import Scalar
 
 Part: TypeAlias = Literal["body", "rotor", "joint", "motor", "spring", "elastic", "damper", "strut", "idler"]
 
 
 @dataclass(frozen=True)
-class Kind:
+class ParameterKind:
     """A row of the table."""
 
     symbol: str  # m of m1
@@ -60,26 +59,26 @@ class Kind:
 
 
 _EVERYWHERE = ("viscous", "coulomb")  # friction that every joint and coupled motor has a parameter of
-_JOINT = {name: Kind(term.symbol, "joint", name) for name, term in TERMS.items()}
+_JOINT = {name: ParameterKind(term.symbol, "joint", name) for name, term in TERMS.items()}
 _FURTHER = [kind for name, kind in _JOINT.items() if name not in (*_EVERYWHERE, "asymmetry")]
 _AT_MOTORS = [(term.symbol, name) for name, term in TERMS.items() if term.at_motors]
 
-TABLE: tuple[tuple[Kind, ...], ...] = (
+TABLE: tuple[tuple[ParameterKind, ...], ...] = (
     (
-        *(Kind(entry, "body", entry) for entry in ENTRIES),
-        Kind("Im", "rotor", "inertia"),
+        *(ParameterKind(entry, "body", entry) for entry in ENTRIES),
+        ParameterKind("Im", "rotor", "inertia"),
         *(_JOINT[name] for name in _EVERYWHERE),
     ),
     (_JOINT["asymmetry"],),
-    tuple(Kind(f"{symbol}m", "motor", name) for symbol, name in _AT_MOTORS),
+    tuple(ParameterKind(f"{symbol}m", "motor", name) for symbol, name in _AT_MOTORS),
     *((kind,) for kind in _FURTHER),
-    (Kind("Ks", "spring", "stiffness"), Kind("Kr", "spring", "moment")),
-    (Kind("Ke", "elastic", "stiffness"),),
-    (Kind("De", "damper", "viscous"),),
-    (Kind("Kp", "strut", "stiffness"), Kind("Pp", "strut", "preload")),
+    (ParameterKind("Ks", "spring", "stiffness"), ParameterKind("Kr", "spring", "moment")),
+    (ParameterKind("Ke", "elastic", "stiffness"),),
+    (ParameterKind("De", "damper", "viscous"),),
+    (ParameterKind("Kp", "strut", "stiffness"), ParameterKind("Pp", "strut", "preload")),
     (
-        Kind("Imi", "idler", "inertia"),
-        *(Kind(f"{symbol}i", "idler", name) for symbol, name in _AT_MOTORS),
+        ParameterKind("Imi", "idler", "inertia"),
+        *(ParameterKind(f"{symbol}i", "idler", name) for symbol, name in _AT_MOTORS),
     ),
 )
 SPRINGS = ("spring", "elastic", "strut")  # parts that store energy in a posture, whatever gravity is
@@ -98,7 +97,7 @@ class Parameter(NamedTuple):
         return f"{self.symbol}{self.joint + 1}"
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ParameterKind:
         return KINDS[self.symbol]
 
 
@@ -119,7 +118,7 @@ def layout(model: RobotModel) -> Layout:
     frictions = [joint_friction(model, link) for link in model.moving]
     coupled = [has_motor_friction(model, link) for link in model.moving]
     elastic = [link in model.elastic for link in model.moving]
-    has: dict[Part, Callable[[Kind, int], bool]] = {
+    has: dict[Part, Callable[[ParameterKind, int], bool]] = {
         "joint": lambda kind, j: not frictions[j][kind.entry].is_zero,
         "motor": lambda kind, j: coupled[j] and _rubs_by(kind, model.moving[j]),
         "spring": lambda _, j: not model.moving[j].spring.is_zero,
@@ -143,7 +142,7 @@ def layout(model: RobotModel) -> Layout:
     return tuple(found)
 
 
-def _rubs_by(kind: Kind, link: Link) -> bool:
+def _rubs_by(kind: ParameterKind, link: Link) -> bool:
     """Whether a motor that has friction has a parameter of this term."""
     assert link.motor is not None
     return kind.entry in _EVERYWHERE or not link.motor.friction[kind.entry].is_zero

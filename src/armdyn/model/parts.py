@@ -1,4 +1,4 @@
-"""The parts of a robot: transforms, links with their joints, motors, limits."""
+"""The parts of a robot: transforms, links with their joints, motors, springs, limits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Literal, TypeAlias
 from armdyn.expression import ONE, ZERO, Expression
 from armdyn.model.friction import NO_FRICTION, Friction
 from armdyn.model.inertia import Inertia
-from armdyn.model.springs import NO_SPRING, JointSpring
 from armdyn.model.vector import (
     IDENTITY,
     ZERO3,
@@ -95,6 +94,36 @@ class Motor:
     limits: MotorLimits = MotorLimits()
     stiffness: Expression | None = None  # of the transmission, at the joint: the joint is elastic
     damping: Expression = ZERO  # of the transmission, at the joint
+
+
+@dataclass(frozen=True)
+class JointSpring:
+    """A spring at a joint: it pulls the joint to `rest` with stiffness·(q − rest)."""
+
+    stiffness: Expression = ZERO  # N m/rad or N/m
+    rest: Expression = ZERO  # rad or m
+
+    @property
+    def is_zero(self) -> bool:
+        return self.stiffness.is_zero
+
+
+NO_SPRING = JointSpring()
+
+
+@dataclass(frozen=True)
+class PointSpring:
+    """A spring between points of two links; it pulls them together with stiffness·(length − rest) + force.
+
+    A balancer of constant force has no stiffness. A gas spring pushes: its force is negative.
+    """
+
+    between: tuple[str, str]  # links; the base may be one of them
+    at: tuple[Vector, Vector]  # in the frames of these links
+    stiffness: Expression = ZERO  # N/m
+    rest: Expression = ZERO  # m
+    force: Expression = ZERO  # N
+    name: str = ""
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.description import DescriptionError, toml_text
+from armdyn.description import DescriptionError
 from armdyn.description.reader import Reader
+from armdyn.description.source import parse_toml, read_text
 from armdyn.expression import Expression, ExpressionError, shown
 from armdyn.model import ModelError
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, tensor
@@ -86,9 +87,9 @@ def read_cycle(robot: Robot, cycle: str | Path | Mapping[str, Any]) -> CycleFile
         raise DescriptionError(f"cycle: expected a path, a bundled name or a table, found {shown(cycle)}")
     if cycle in bundled_cycles():
         text = (resources.files("armdyn.motion") / "bundled" / f"{cycle}.toml").read_text("utf-8")
-        return _CycleReader(robot, toml_text.parse_toml(text, str(cycle)), str(cycle)).read()
+        return _CycleReader(robot, parse_toml(text, str(cycle)), str(cycle)).read()
     try:
-        text = toml_text.read(Path(cycle), "cycle file")
+        text = read_text(Path(cycle), "cycle file")
     except DescriptionError:
         raise
     except (OSError, ValueError) as error:
@@ -97,7 +98,7 @@ def read_cycle(robot: Robot, cycle: str | Path | Mapping[str, Any]) -> CycleFile
             f"cannot read '{one_line(str(cycle))}' ({reason}); "
             f"give a path to a cycle file or a bundled name: {', '.join(bundled_cycles())}"
         ) from None
-    return _CycleReader(robot, toml_text.parse_toml(text, str(cycle), "cycle file"), str(cycle)).read()
+    return _CycleReader(robot, parse_toml(text, str(cycle), "cycle file"), str(cycle)).read()
 
 
 class _CycleReader:

@@ -22,9 +22,9 @@ from numpy.polynomial.legendre import leggauss
 from armdyn.dynamics import friction_torques
 from armdyn.dynamics.newton_euler import rigid_torques
 from armdyn.kernels import Kernel
-from armdyn.model.lowering import idlers
 from armdyn.model.mechanism import FIXED_BASE, Mechanism, Rotor
 from armdyn.model.parts import Link
+from armdyn.model.robot_model import idlers
 from armdyn.model.vector import ZERO3
 from armdyn.motion.errors import MotionError, check
 from armdyn.motion.motion import SIDES, Motion, Profile, Side, States, hermite

@@ -18,8 +18,8 @@ from armdyn.analysis.task import ROUNDING, TipTask, at_link
 from armdyn.expression import shown
 from armdyn.motion.errors import MotionError, check
 from armdyn.robot import Robot
+from armdyn.robot.assembly import LoopError
 from armdyn.robot.joints import revolute_joints
-from armdyn.robot.loops.assembly import LoopError
 
 
 def tip_task(robot: Robot, orientation: bool) -> TipTask:

@@ -23,8 +23,8 @@ from armdyn.motion.inverse_kinematics import (
 from armdyn.motion.motion import Motion, Profile, as_motion, composed, rest, sample_times, together
 from armdyn.motion.profiles import LAWS, check_law
 from armdyn.robot import Robot
+from armdyn.robot.assembly import LoopError
 from armdyn.robot.joints import JointLimits, followers, joint_limits, joint_name
-from armdyn.robot.loops.assembly import LoopError
 
 # ------------------------------------------------------------------------------------------------------------
 # Paths of the tip: straight lines and arcs, with a rotation on the way.

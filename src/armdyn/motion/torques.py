@@ -21,7 +21,7 @@ from armdyn.motion.motion import SIDES, change_between
 from armdyn.motion.trajectory import Samples, Trajectory
 from armdyn.robot import Robot
 from armdyn.robot.friction import Curves, friction_parts, gathered, speeds_of
-from armdyn.robot.wrenches import label
+from armdyn.robot.functions import label
 
 # ------------------------------------------------------------------------------------------------------------
 # Torques along a motion, and checks of what they need.

@@ -11,8 +11,7 @@ from armdyn.expression import ZERO, ArmdynError, Expression
 from armdyn.model import Inertia, RobotModel
 from armdyn.model.friction import SINGLE, TERMS, Friction
 from armdyn.model.inertia import TENSOR_KEYS
-from armdyn.model.parts import Limits
-from armdyn.model.springs import NO_SPRING
+from armdyn.model.parts import NO_SPRING, Limits
 from armdyn.model.vector import apply
 from armdyn.robot import Robot
 from armdyn.robot.joints import UNITS, Units

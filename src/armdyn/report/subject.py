@@ -19,8 +19,8 @@ from armdyn.motion.torques import SteadyWrench, check_robot, steady_wrench, torq
 from armdyn.motion.trajectory import Samples, Trajectory
 from armdyn.report.robot_tables import short
 from armdyn.robot import Robot
+from armdyn.robot.assembly import LoopError
 from armdyn.robot.joints import JointLimits, followers, joint_limits, revolute_joints
-from armdyn.robot.loops.assembly import LoopError
 
 # ---- the motion a report shows when none is given ---------------------------------------------------------
 

@@ -1,8 +1,4 @@
-"""The front door: a robot and its numeric functions.
-
-Order: derivatives, functions, related, loops/, arm, base_parameters, joints, drives, in_c, wrenches, robot,
-checks, friction.
-"""
+"""The front door: a robot and its numeric functions."""
 
 from armdyn.dynamics import BaseMotion
 from armdyn.robot.drives import Drives, ShaftLimits

@@ -24,10 +24,10 @@ from armdyn.model.errors import word
 from armdyn.model.parameters import Parameter, layout
 from armdyn.program import Program
 from armdyn.progress import stage
-from armdyn.robot.arm import Arm
+from armdyn.robot.assembly import ClosedKernel
 from armdyn.robot.functions import make_kernel
-from armdyn.robot.loops.assembly import ClosedKernel
-from armdyn.robot.loops.postures import random_postures
+from armdyn.robot.joints import RobotLike
+from armdyn.robot.postures import random_postures
 
 # ---- from numbers: the regressor at random states, and what its columns span -------------------------------
 #
@@ -81,7 +81,7 @@ class Rank:
 
 
 @dataclass(frozen=True)
-class Sampled:
+class SampledRegressor:
     """Columns of the regressor at random states, each scaled to length 1 unless it is zero."""
 
     W: np.ndarray  # (equations, columns)
@@ -95,14 +95,14 @@ class Sampled:
         columns: Sequence[Parameter],
         tolerance: float = TOLERANCE,
         postures: Callable[[np.random.Generator, int], np.ndarray] | None = None,
-    ) -> Sampled:
+    ) -> SampledRegressor:
         """`regressor` (..., n, columns) at states (..., n); `joints` are "revolute" or "prismatic".
 
         `postures` draws q (count, n), where not any will do.
         """
         n, p = len(joints), len(columns)
         if not p:
-            return Sampled(np.zeros((0, 0)), np.zeros(0), tolerance)
+            return SampledRegressor(np.zeros((0, 0)), np.zeros(0), tolerance)
         states = max(_STATES, -(-_EQUATIONS * p // max(n, 1)))
         rng = np.random.default_rng(1)
         reach = np.array([np.pi if kind == "revolute" else 1.0 for kind in joints])
@@ -114,7 +114,7 @@ class Sampled:
         lengths = np.linalg.norm(W, axis=0)
         lengths[_are_zero(lengths, columns, tolerance)] = 0
         scale = np.where(lengths > 0, lengths, 1)
-        return Sampled(np.where(lengths > 0, W / scale, 0), lengths, tolerance)
+        return SampledRegressor(np.where(lengths > 0, W / scale, 0), lengths, tolerance)
 
     @property
     def present(self) -> np.ndarray:
@@ -210,7 +210,7 @@ class BaseParameters(Shown):
     the regressor is kept; other parameters of its combination add to it.
     """
 
-    def __init__(self, robot: Arm, grouping: Grouping, route: Route, rank: Rank | None) -> None:
+    def __init__(self, robot: RobotLike, grouping: Grouping, route: Route, rank: Rank | None) -> None:
         self.robot = robot
         self.grouping = grouping  # exact coefficients, by row
         self.route = route  # how they were found: "exact" or "numeric"
@@ -358,7 +358,7 @@ class BaseParameters(Shown):
 # ---- making ------------------------------------------------------------------------------------------------
 
 
-def _no_closed_form(robot: Arm) -> str:
+def _no_closed_form(robot: RobotLike) -> str:
     """What of a robot has no closed form, and why; empty if nothing."""
     if robot.model.loops:
         return "loops, whose joints follow by equations that have no closed form"
@@ -367,7 +367,7 @@ def _no_closed_form(robot: Arm) -> str:
 
 @stage("base parameters")
 def base_parameters(
-    robot: Arm, zeros: Zeros, friction: bool, route: Route | None, tolerance: float
+    robot: RobotLike, zeros: Zeros, friction: bool, route: Route | None, tolerance: float
 ) -> BaseParameters:
     """By the route asked for; without one, exactly unless the equations are too large for that.
 
@@ -399,7 +399,7 @@ def base_parameters(
 
 
 def _exact(
-    robot: Arm, columns: Sequence[int], zeros: Zeros, friction: bool, tolerance: float
+    robot: RobotLike, columns: Sequence[int], zeros: Zeros, friction: bool, tolerance: float
 ) -> BaseParameters:
     """Compared with the rank in numbers, where there are numbers."""
     grouping = exact_grouping(robot.model, zeros, friction)
@@ -419,7 +419,7 @@ def _exact(
     return BaseParameters(robot, grouping, "exact", rank)
 
 
-def _numeric(robot: Arm, columns: Sequence[int], tolerance: float) -> BaseParameters:
+def _numeric(robot: RobotLike, columns: Sequence[int], tolerance: float) -> BaseParameters:
     sampled = _sampled(robot, columns, tolerance)
     rank = sampled.rank()
     dependent = {
@@ -435,14 +435,14 @@ def _numeric(robot: Arm, columns: Sequence[int], tolerance: float) -> BaseParame
     return BaseParameters(robot, grouping, "numeric", rank)
 
 
-def _sampled(robot: Arm, columns: Sequence[int], tolerance: float) -> Sampled:
+def _sampled(robot: RobotLike, columns: Sequence[int], tolerance: float) -> SampledRegressor:
     wanted = layout(robot.model)
     kept = tuple(wanted[p] for p in columns)
     kernel = make_kernel("regressor", robot.mechanism, kept).on("evaluator")  # once: not worth compiling
     joints = [link.joint for link in robot.model.coordinates]
     if not robot.mechanism.loops:
-        return Sampled.of(lambda *state: kernel(state, None), joints, kept, tolerance)
-    return Sampled.of(
+        return SampledRegressor.of(lambda *state: kernel(state, None), joints, kept, tolerance)
+    return SampledRegressor.of(
         lambda q, qd, qdd: kernel((robot.assembly(q), qd, qdd), None),
         joints,
         kept,

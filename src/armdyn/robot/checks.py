@@ -15,8 +15,8 @@ import numpy as np
 
 from armdyn.expression import ArmdynError, shown
 from armdyn.kernels.arrays import real_array
+from armdyn.robot.functions import label, of_links
 from armdyn.robot.robot import Robot
-from armdyn.robot.wrenches import label, of_links
 
 ROTATION = 1e-6  # how far R Rᵀ of a rotation matrix may be from the identity
 

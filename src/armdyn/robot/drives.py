@@ -9,9 +9,10 @@ import numpy as np
 
 from armdyn.model.errors import ModelError
 from armdyn.model.parts import Link
-from armdyn.model.robot_model import RobotModel, quoted
+from armdyn.model.robot_model import RobotModel
+from armdyn.names import quoted
+from armdyn.robot.assembly import Related
 from armdyn.robot.joints import UNITS, Units
-from armdyn.robot.related import Related
 
 
 @dataclass(frozen=True)

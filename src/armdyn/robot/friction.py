@@ -142,17 +142,16 @@ class FrictionParts:
         return np.asarray(loaded / (1 + self.shares_of(qd) * np.sign(loaded)))
 
 
-def friction_parts(robot: Robot, q: Any = None, *, moved_as: Robot | None = None) -> FrictionParts:
+def friction_parts(robot: Robot, q: Any = None) -> FrictionParts:
     """The friction of a robot, joints first, then motors with a coupled row; read-only.
 
-    With loops it is that at q (..., n); of other robots q is not looked at. `moved_as` is a robot with the
-    same geometry whose assembly is compiled already.
+    With loops it is that at q (..., n); of other robots q is not looked at.
     """
     if not robot.mechanism.loops:
         return _of_positions(robot)
     if q is None:
         raise ModelError("q: the friction of a robot with loops depends on its posture; give q")
-    found, S = _of_positions(robot), (moved_as or robot).assembly.rates(q)
+    found, S = _of_positions(robot), robot.assembly.rates(q)
     return replace(
         found,
         viscous=np.swapaxes(S, -1, -2) @ found.viscous @ S,

@@ -22,12 +22,11 @@ from armdyn.kernels.c import (
 )
 from armdyn.model.errors import ModelError, word
 from armdyn.model.parameters import layout, parameter_vector
-from armdyn.robot.arm import Arm
+from armdyn.robot.assembly import FINE, Assembly, assembly_loop
+from armdyn.robot.closing import Closed
 from armdyn.robot.functions import MEANINGS, PAYLOAD, SYMBOLS, WORDS, functions_of, inputs_of
-from armdyn.robot.joints import joint_descriptions
-from armdyn.robot.loops.assembly import FINE, Assembly, assembly_loop
-from armdyn.robot.loops.closing import Closed
-from armdyn.robot.loops.postures import random_postures
+from armdyn.robot.joints import RobotLike, joint_descriptions
+from armdyn.robot.postures import random_postures
 
 # ---- the assembly of a robot with loops: what its other functions take as q --------------------------------
 
@@ -108,7 +107,7 @@ EXAMPLE_PAYLOAD = (1.5, 0.02, -0.03, 0.1, 0.02, 0.001, -0.002, 0.03, 0.003, 0.02
 
 
 def robot_in_c(
-    robot: Arm, functions: Sequence[str], inputs: Sequence[str], prefix: str | None, scalar: str
+    robot: RobotLike, functions: Sequence[str], inputs: Sequence[str], prefix: str | None, scalar: str
 ) -> CSource:
     """`PREFIX_FUNCTION` for each function; of `inputs`, it takes those that its program can have."""
     known = list(functions_of(robot.model))
@@ -151,7 +150,9 @@ def _described(symbols: Sequence[str]) -> Words:
     return Words(meanings, WORDS.results)
 
 
-def _run_time(robot: Arm, prefix: str, given: Sequence[str], symbols: Sequence[str], scalar: str) -> Further:
+def _run_time(
+    robot: RobotLike, prefix: str, given: Sequence[str], symbols: Sequence[str], scalar: str
+) -> Further:
     """The robot's own parameters and symbols as macros, and values to test with: a little off these."""
     rng = np.random.default_rng(11)
     own = {name: x for name, x in robot.symbols.items() if x is not None}

@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
 from armdyn.expression import Expression
+from armdyn.kernels.arrays import Floats, Numbers
+from armdyn.model import Mechanism
 from armdyn.model.parts import Limits, Link
 from armdyn.model.robot_model import RobotModel
-from armdyn.robot.arm import Arm
-from armdyn.robot.related import Related, turning_positions
+from armdyn.program import Program
+from armdyn.robot.assembly import Assembly, Related, turning_positions
+
+
+class RobotLike(Protocol):
+    """What the modules that `Robot` itself calls ask of a robot; each member is as `Robot` says."""
+
+    @property
+    def model(self) -> RobotModel: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def symbols(self) -> Mapping[str, float | None]: ...
+    @property
+    def mechanism(self) -> Mechanism: ...
+    @property
+    def parameters(self) -> np.ndarray: ...
+    @property
+    def assembly(self) -> Assembly: ...
+    def joint_positions(self, q: Numbers) -> Floats: ...
+    def joint_velocities(self, qd: Numbers, q: Numbers | None = None) -> Floats: ...
+    def program(self, function: str, optional: Sequence[str] = (), links: Sequence[str] = ()) -> Program: ...
 
 
 @dataclass(frozen=True)
@@ -42,30 +65,30 @@ class Units:
 UNITS = {"revolute": Units("rad", "N m", "torque"), "prismatic": Units("m", "N", "force")}
 
 
-def joint_units(robot: Arm, joint: int) -> Units:
+def joint_units(robot: RobotLike, joint: int) -> Units:
     return UNITS[robot.model.coordinates[joint].joint]
 
 
-def torque_unit(robot: Arm, joint: int) -> str:
+def torque_unit(robot: RobotLike, joint: int) -> str:
     return joint_units(robot, joint).torque
 
 
-def joint_name(robot: Arm, joint: int) -> str:
+def joint_name(robot: RobotLike, joint: int) -> str:
     """How messages call a joint: its number, counted from one, and its name."""
     return f"joint {joint + 1} ('{robot.model.coordinates[joint].joint_label}')"
 
 
-def joint_descriptions(robot: Arm) -> list[str]:
+def joint_descriptions(robot: RobotLike) -> list[str]:
     """How files call the joints: the name and what the joint does."""
     return [f"{link.joint_label} ({link.joint})" for link in robot.model.coordinates]
 
 
-def revolute_joints(robot: Arm) -> np.ndarray:
+def revolute_joints(robot: RobotLike) -> np.ndarray:
     """(n,): whether a joint turns; the others slide."""
     return np.array([link.joint == "revolute" for link in robot.model.coordinates])
 
 
-def whole_turns(robot: Arm) -> np.ndarray:
+def whole_turns(robot: RobotLike) -> np.ndarray:
     """(n,): whether a full turn of a joint brings back the posture, joints that follow it included."""
     return robot.assembly.turning if robot.model.loops else turning_positions(robot.model)
 
@@ -87,7 +110,7 @@ class JointLimits:
     torque: np.ndarray
 
 
-def joint_limits(robot: Arm) -> JointLimits:
+def joint_limits(robot: RobotLike) -> JointLimits:
     """The limits in a robot's description [rad or m, and per s, s², s³; N m or N]."""
     model = robot.model
     found = _limits_of(model, model.coordinates)
@@ -128,7 +151,7 @@ def _with_followers(model: RobotModel, own: JointLimits) -> JointLimits:
 class Followers:
     """The joints that follow several coordinates, or follow by loops, and have limits."""
 
-    robot: Arm
+    robot: RobotLike
     joints: tuple[int, ...]  # among `robot.joints`
     limits: JointLimits  # theirs, (f,) each; without torques
 
@@ -167,12 +190,12 @@ class Followers:
         return follower_name(self.robot, self.joints[k])
 
 
-def follower_name(robot: Arm, joint: int) -> str:
+def follower_name(robot: RobotLike, joint: int) -> str:
     """How messages call a joint that follows, by its number among `robot.joints`."""
     return f"joint '{robot.model.moving[joint].joint_label}', which follows others,"
 
 
-def followers(robot: Arm) -> Followers | None:
+def followers(robot: RobotLike) -> Followers | None:
     """The joints that follow several others, or by loops, and have limits; None if there are none."""
     limited = tuple(
         j for j in _following(robot.model) if replace(robot.model.moving[j].limits, torque=None) != Limits()

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 import numpy as np
 
-from armdyn.description import from_table, load, payload_problem, physics_warnings, read_place, writing
 from armdyn.description.changing import with_friction, with_limits, with_motors
-from armdyn.description.foreign.tree import Options
-from armdyn.description.toml_text import parse_text
+from armdyn.description.plausibility import payload_problem, physics_warnings
+from armdyn.description.robot_file import from_table, load, read_place
+from armdyn.description.source import Options, parse_text
+from armdyn.description.writing import save
 from armdyn.display import Shown
 from armdyn.dynamics import BaseMotion
 from armdyn.expression import shown
@@ -36,28 +37,30 @@ from armdyn.model import (
 )
 from armdyn.model.errors import is_nested, numbers, three, word
 from armdyn.model.inertia import Number
-from armdyn.model.lowering import driven_positions
 from armdyn.model.parameters import Layout, layout, parameter_vector, with_parameters
 from armdyn.model.parts import RotorModel, Transform
-from armdyn.model.robot_model import quoted
+from armdyn.model.robot_model import driven_positions
+from armdyn.names import quoted
 from armdyn.program import Program
+from armdyn.robot.assembly import Assembly, ClosedKernel, Related, refuse_loops
+from armdyn.robot.closing import with_choice
 from armdyn.robot.drives import Drives
 from armdyn.robot.functions import (
     BASE_INPUTS,
     FUNCTIONS,
     MEANINGS,
     Function,
+    Wrench,
     check_function,
+    check_link,
     check_program,
     functions_of,
     make_kernel,
     numeric_mechanism,
+    of_links,
+    side_by_side,
 )
-from armdyn.robot.loops.assembly import Assembly, ClosedKernel, refuse_loops
-from armdyn.robot.loops.choosing import with_choice
-from armdyn.robot.loops.modes import assembly_modes, near_positions, with_posture
-from armdyn.robot.related import Related
-from armdyn.robot.wrenches import Wrench, check_link, of_links, side_by_side
+from armdyn.robot.postures import assembly_modes, near_positions, with_posture
 
 if TYPE_CHECKING:
     from armdyn.description.dh_form import Convention
@@ -742,7 +745,7 @@ class Robot(Shown):
 
     def save(self, path: str | Path) -> Path:
         """Write a .toml, .urdf or .xml (MJCF) file; a warning names each thing that its format cannot say."""
-        return writing.save(self._model, path)
+        return save(self._model, path)
 
     def to_dict(self) -> dict[str, Any]:
         """The robot as a table with the keys of the robot file; `Robot.from_dict` makes an equal robot of it.

@@ -11,8 +11,8 @@ import numpy as np
 from armdyn.kernels.cuda.arrays import array, host, is_cupy, like
 from armdyn.motion.trajectory import Trajectory
 from armdyn.robot import Robot
+from armdyn.robot.functions import label, of_links
 from armdyn.robot.joints import joint_name
-from armdyn.robot.wrenches import label, of_links
 from armdyn.simulation.controller import Controller, frozen, side_by_side
 from armdyn.simulation.errors import SimulationError, check
 from armdyn.simulation.integrand import Drive, Held, tau_as_given, wrench_names

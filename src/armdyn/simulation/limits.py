@@ -11,8 +11,8 @@ import numpy as np
 from armdyn.kernels.cuda.arrays import array, host
 from armdyn.model.friction import along
 from armdyn.robot import Robot
+from armdyn.robot.assembly import Related
 from armdyn.robot.joints import UNITS, followers, joint_limits, joint_name, joint_units
-from armdyn.robot.related import Related
 from armdyn.simulation.errors import SimulationError, check
 from armdyn.simulation.integrand import split
 from armdyn.simulation.run import LimitPassed

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from armdyn.description.bundled import bundled_robots, bundled_text
+from armdyn.description.source import bundled_robots, bundled_text
 from armdyn.expression import ArmdynError
 from armdyn.identification import Fit, Log
 from armdyn.motion.torques import check_robot

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from armdyn.description.angles import unit_vector
-from armdyn.description.errors import MAX_PRODUCTS, DescriptionError
-from armdyn.description.foreign.tree import LOOSE, Mimic, Options, RawBody, RawJoint, RawTree, shaped
+from armdyn.description.foreign.tree import LOOSE, Mimic, RawBody, RawJoint, RawTree
 from armdyn.description.foreign.urdf import read_urdf
 from armdyn.description.foreign.xml_text import Document, parse
+from armdyn.description.frames import unit_vector
 from armdyn.description.plausibility import suspicions
+from armdyn.description.source import MAX_PRODUCTS, DescriptionError, Options
 from armdyn.expression import (
     ONE,
     ArmdynError,
@@ -30,8 +30,9 @@ from armdyn.model.closures import Relation
 from armdyn.model.errors import number
 from armdyn.model.inertia import Inertia, Tensor, matrix_tensor, tensor, tensor_matrix
 from armdyn.model.parts import JointKind, Link, Motor
-from armdyn.model.robot_model import RobotModel, listed, quoted
+from armdyn.model.robot_model import RobotModel
 from armdyn.model.vector import IDENTITY, Vector, apply, vector
+from armdyn.names import listed, quoted
 from armdyn.remarks import Remark, warn
 
 # ------------------------------------------------------------------------------------------------------------
@@ -136,7 +137,7 @@ class _Assembly:
                 source=tree.source if tree.is_file else "",
             )
             self._refuse_impossible(model)
-            model = shaped(model, self.options.tip, lock, tree.source)
+            model = self.options.shaped(model, tree.source, lock)
         except DescriptionError:
             raise
         except ArmdynError as error:

@@ -24,17 +24,13 @@ from pathlib import Path
 
 import numpy as np
 
-from armdyn.description.angles import numeric_rpy, unit_vector
-from armdyn.description.dh import by_quaternion, frame
-from armdyn.description.errors import DescriptionError
 from armdyn.description.foreign.mjcf_spec import Actuator, Equality, Frame, Spec, Tendon, compiled, numbers_of
-from armdyn.description.foreign.mjcf_text import Source
+from armdyn.description.foreign.mjcf_text import MjcfSource
 from armdyn.description.foreign.tree import (
     LOOSE,
     NOWHERE,
+    FilePlace,
     Mimic,
-    Options,
-    Place,
     RawBody,
     RawJoint,
     RawKind,
@@ -46,14 +42,15 @@ from armdyn.description.foreign.tree import (
     snapped_direction,
 )
 from armdyn.description.foreign.xml_text import Element, place_of
+from armdyn.description.frames import by_quaternion, frame, numeric_rpy, unit_vector
+from armdyn.description.source import DescriptionError, Options
 from armdyn.expression import ONE, ZERO, Expression, ExpressionError
-from armdyn.model.closures import Loop
+from armdyn.model.closures import ClosingJoint
 from armdyn.model.friction import Friction
 from armdyn.model.inertia import tensor
-from armdyn.model.parts import Limits, Transform
-from armdyn.model.robot_model import listed, quoted
-from armdyn.model.springs import NO_SPRING, JointSpring, PointSpring
+from armdyn.model.parts import NO_SPRING, JointSpring, Limits, PointSpring, Transform
 from armdyn.model.vector import IDENTITY, ZERO3, Matrix, Vector, neg, rotation_about, scale, vector
+from armdyn.names import listed, quoted, unused
 
 # ------------------------------------------------------------------------------------------------------------
 # Quaternions and axes of MJCF as exact rotations and unit vectors.
@@ -167,20 +164,20 @@ def torque_limit(spec: Spec, j: int, name: str, remarks: Remarks) -> Expression 
     if forces and len(forces) == len(acting):
         low, high = ZERO, ZERO
         for gear, (least, most) in forces:
-            ends = sorted((Expression.of(gear) * Expression.of(x) for x in (least, most)), key=_value)
+            ends = sorted((Expression.of(gear) * Expression.of(x) for x in (least, most)), key=float)
             low, high = low + ends[0], high + ends[1]
         ranges.append((low, high))
     if not ranges:
         return None
-    limits = [min(-low, high, key=_value) for low, high in ranges]
-    limit = min(limits, key=_value)
+    limits = [min(-low, high, key=float) for low, high in ranges]
+    limit = min(limits, key=float)
     for low, high in ranges:
         if -low != high:
             remarks.note(
-                f"joint {quoted(name)}: torques from {_value(low):g} to {_value(high):g} are limited on both "
-                f"sides to {max(_value(limit), 0.0):g}"
+                f"joint {quoted(name)}: torques from {float(low):g} to {float(high):g} are limited on both "
+                f"sides to {max(float(limit), 0.0):g}"
             )
-    return limit if _value(limit) > 0 else None
+    return limit if float(limit) > 0 else None
 
 
 def _acting(spec: Spec, j: int) -> list[Actuator]:
@@ -202,10 +199,6 @@ def _gear(name: str, acting: list[Actuator], remarks: Remarks) -> Expression:
 def _reflected(gear: float, inertia: float) -> Expression:
     k = Expression.of(gear)
     return k * k * Expression.of(inertia)
-
-
-def _value(x: Expression) -> float:
-    return x.value()
 
 
 def _say_what_is_left_out(spec: Spec, remarks: Remarks) -> None:
@@ -404,7 +397,7 @@ def _carried(tree: RawTree, moving: Iterable[RawJoint]) -> set[str]:
     return {joint.child for m in moving for joint in (m, *tree.below(m.child))}
 
 
-def _place(tree: RawTree, link: str) -> Place:
+def _place(tree: RawTree, link: str) -> FilePlace:
     return next((x.place for x in tree.links if x.name == link), NOWHERE)
 
 
@@ -420,8 +413,6 @@ def _place(tree: RawTree, link: str) -> Place:
 
 _DIGITS = 12  # of what is computed from the posture at the references
 _SAME = 1e-9  # m
-
-Found = tuple[Transform, Transform]
 
 
 def read_ties(tree: RawTree, spec: Spec, bodies: list[str], joints: list[str], options: Options) -> None:
@@ -508,7 +499,7 @@ def _matters(places: _Places, equality: Equality) -> bool:
 # ---- closures ----------------------------------------------------------------------------------------------
 
 
-def _loop(places: _Places, equality: Equality) -> Loop:
+def _loop(places: _Places, equality: Equality) -> ClosingJoint:
     ends = places.ends(equality, "equality")
     if equality.sites:
         turned = equality.kind == "weld"
@@ -516,7 +507,7 @@ def _loop(places: _Places, equality: Equality) -> Loop:
         at = (a, b)
     else:
         at = _by_bodies(places.spec, equality, places.bodies, ends)
-    return Loop(ends, at, "fixed" if equality.kind == "weld" else "spherical")
+    return ClosingJoint(ends, at, "fixed" if equality.kind == "weld" else "spherical")
 
 
 def _written(frame: Frame, turned: bool) -> Transform:
@@ -525,7 +516,9 @@ def _written(frame: Frame, turned: bool) -> Transform:
     return Transform(R, vector(exact_numbers([*frame.p])))
 
 
-def _by_bodies(spec: Spec, equality: Equality, bodies: list[str], ends: tuple[str, str]) -> Found:
+def _by_bodies(
+    spec: Spec, equality: Equality, bodies: list[str], ends: tuple[str, str]
+) -> tuple[Transform, Transform]:
     """The places on two bodies, one of which may be where the other is at the references of all joints."""
     data = equality.coefficients
     a, b = (spec.body_frame(bodies.index(name)) for name in ends)
@@ -542,9 +535,9 @@ def _decimals(p: np.ndarray) -> Vector:
     return vector(exact_numbers([round(float(x), _DIGITS) for x in p]))
 
 
-def _revolute_pairs(loops: list[Loop]) -> list[Loop]:
+def _revolute_pairs(loops: list[ClosingJoint]) -> list[ClosingJoint]:
     """Two points that stay together, one after the other in the file, are a hinge about their line."""
-    found: list[Loop] = []
+    found: list[ClosingJoint] = []
     for loop in loops:
         hinge = _hinge(found[-1], loop) if found else None
         if hinge is not None:
@@ -554,7 +547,7 @@ def _revolute_pairs(loops: list[Loop]) -> list[Loop]:
     return found
 
 
-def _hinge(first: Loop, second: Loop) -> Loop | None:
+def _hinge(first: ClosingJoint, second: ClosingJoint) -> ClosingJoint | None:
     if first.between != second.between or {first.joint, second.joint} != {"spherical"}:
         return None
     lines = [
@@ -568,7 +561,7 @@ def _hinge(first: Loop, second: Loop) -> Loop | None:
         Transform(_with_z(line / length), at.p)
         for line, length, at in zip(lines, lengths, first.at, strict=True)
     )
-    return Loop(first.between, (a, b), "revolute")
+    return ClosingJoint(first.between, (a, b), "revolute")
 
 
 def _with_z(z: np.ndarray) -> Matrix:
@@ -647,17 +640,17 @@ _FULL = (0, 3, 4, 1, 5, 2)  # xx xy xz yy yz zz in fullinertia's xx yy zz xy xz 
 
 def read_mjcf(root: Element, source: str, folder: Path | None, options: Options) -> RawTree:
     """The tree of an MJCF document; `folder` is where included files lie, None for a text."""
-    document = Source(root, folder)
+    document = MjcfSource(root, folder)
     spec = compiled(document, source)
     try:
-        return _Reader(document, spec, source, options).tree()
+        return _MjcfReader(document, spec, source, options).tree()
     except ExpressionError as error:  # a number that is infinite
         raise DescriptionError(f"{source}: {error}") from None
 
 
 @dataclass
-class _Reader:
-    document: Source
+class _MjcfReader:
+    document: MjcfSource
     spec: Spec
     source: str
     options: Options
@@ -667,9 +660,10 @@ class _Reader:
 
     def tree(self) -> RawTree:
         spec = self.spec
-        self.names = _named(spec.body_names, "body", [WORLD])
+        model = spec.model
+        self.names = _named([model.body(i).name for i in range(model.nbody)], "body", [WORLD])
         self.names[0] = WORLD
-        self.joints = _named(spec.joint_names, "joint", [])
+        self.joints = _named([model.joint(j).name for j in range(model.njnt)], "joint", [])
         links, joints = [RawLink(WORLD)], list[RawJoint]()
         for body in range(1, len(self.names)):
             self._body(body, links, joints)
@@ -692,10 +686,10 @@ class _Reader:
             return ZERO3
         return vector(exact_numbers(self.spec.model.opt.gravity))
 
-    def _place(self, tag: str, name: str) -> Place:
+    def _place(self, tag: str, name: str) -> FilePlace:
         element = self.document.element(tag, name)
         if element is None:
-            return Place(0, f"{tag} {quoted(name)}")
+            return FilePlace(0, f"{tag} {quoted(name)}")
         place = place_of(element)
         return place if element.source == self.source else replace(place, file=element.source)
 
@@ -710,24 +704,19 @@ class _Reader:
         origin = self._pose(body)
         if not count:
             links.append(link)
-            joint = self._unused(f"{name}_fixed", joints)
+            joint = unused(f"{name}_fixed", [*self.joints, *(x.name for x in joints)])
             joints.append(RawJoint(joint, "fixed", parent, name, origin, place=link.place))
         for j in range(first, first + count):
             last = j == first + count - 1
-            child = name if last else self._unused_link(f"{self.joints[j]}_link", links)
+            taken = [*self.names, *(x.name for x in links)]
+            child = name if last else unused(f"{self.joints[j]}_link", taken)
             links.append(link if last else RawLink(child, place=link.place))
             joints.append(self._joint(j, parent, child, origin))
             parent, origin = child, Transform()
 
-    def _unused(self, name: str, joints: list[RawJoint]) -> str:
-        return _free(name, {*self.joints, *(joint.name for joint in joints)})
-
-    def _unused_link(self, name: str, links: list[RawLink]) -> str:
-        return _free(name, {*self.names, *(link.name for link in links)})
-
     def _pose(self, body: int) -> Transform:
         model = self.spec.model
-        quaternion = given(self.spec.written(body, "quat"), [float(x) for x in model.body_quat[body]])
+        quaternion = given(self.spec.bodies[body]["quat"], [float(x) for x in model.body_quat[body]])
         R = rotation(quaternion)
         snapped = snapped_rotation(R) if R != IDENTITY else None
         if snapped is not None and self.options.snap:
@@ -750,7 +739,7 @@ class _Reader:
         a, b, c = exact_numbers(moments)
         zero = Expression.of(0)
         R = inertial_rotation(
-            given(self.spec.written(body, "iquat"), [float(x) for x in model.body_iquat[body]])
+            given(self.spec.bodies[body]["iquat"], [float(x) for x in model.body_iquat[body]])
         )
         return RawBody(Expression.of(mass), com, R, (a, zero, zero, b, zero, c), place)
 
@@ -762,7 +751,7 @@ class _Reader:
         kind = int(model.jnt_type[j])
         if _KINDS[kind] in LOOSE:
             return RawJoint(name, _KINDS[kind], parent, child, origin, place=place)
-        written = given(self.spec.written_axis(j), [float(x) for x in model.jnt_axis[j]])
+        written = given(self.spec.axes[j], [float(x) for x in model.jnt_axis[j]])
         axis, change = direction(written, self.options.snap)
         if change:
             self.remarks.note(f"axis of joint {quoted(name)}: {change}")
@@ -824,13 +813,7 @@ def _named(names: list[str], what: str, taken: list[str]) -> list[str]:
     found = []
     for i, name in enumerate(names):
         if not name:
-            name = _free(f"{what}{i}", known)
+            name = unused(f"{what}{i}", known)
             known.add(name)
         found.append(name)
     return found
-
-
-def _free(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name

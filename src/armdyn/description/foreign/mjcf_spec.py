@@ -16,10 +16,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from armdyn.description.errors import DescriptionError
-from armdyn.description.foreign.mjcf_text import Source
-from armdyn.model.robot_model import quoted
-from armdyn.names import one_line
+from armdyn.description.foreign.mjcf_text import MjcfSource
+from armdyn.description.source import DescriptionError
+from armdyn.names import one_line, quoted
 
 _LINE = re.compile(r",? line \d+")
 _MOST_GEOMS = 2000  # of bodies without <inertial>: MuJoCo takes long to delete many
@@ -138,20 +137,6 @@ class Spec:
         p, quaternion = np.array(model.site_pos[i]), np.array(model.site_quat[i])
         return Frame(int(model.site_bodyid[i]), p, quaternion, R.reshape(3, 3))
 
-    @property
-    def body_names(self) -> list[str]:
-        return [self.model.body(i).name for i in range(self.model.nbody)]
-
-    @property
-    def joint_names(self) -> list[str]:
-        return [self.model.joint(j).name for j in range(self.model.njnt)]
-
-    def written(self, body: int, key: str) -> list[float]:
-        return self.bodies[body][key]
-
-    def written_axis(self, joint: int) -> list[float]:
-        return self.axes[joint]
-
     def full_inertia(self, body: int) -> list[float] | None:
         """fullinertia as written, if the body has it and the compiler left it alone."""
         full = self.bodies[body]["fullinertia"]
@@ -170,7 +155,7 @@ class Spec:
         return any(int(self.model.opt.disableflags) & bit for bit in found)
 
 
-def compiled(document: Source, source: str) -> Spec:
+def compiled(document: MjcfSource, source: str) -> Spec:
     """Read a document with mujoco; one error that says what is wrong."""
     try:
         import mujoco
@@ -225,7 +210,7 @@ def _body_as_written(body: Any) -> dict[str, list[float]]:
     return {**quaternions, "fullinertia": full}
 
 
-def _strip(mujoco: Any, spec: Any, bodies: list[tuple[Any, bool]], document: Source, source: str) -> None:
+def _strip(mujoco: Any, spec: Any, bodies: list[tuple[Any, bool]], document: MjcfSource, source: str) -> None:
     """Delete what does not shape the motion, and refuse to lose the mass of a mesh."""
     if sum(len(body.geoms) for body, _ in bodies) > _MOST_GEOMS:
         raise DescriptionError(f"{source}: more than {_MOST_GEOMS} geoms in bodies without <inertial>")
@@ -294,7 +279,7 @@ def _actuator(mujoco: Any, spec: Any, x: Any) -> Actuator:
     )
 
 
-def _equality(mujoco: Any, document: Source, x: Any) -> Equality:
+def _equality(mujoco: Any, document: MjcfSource, x: Any) -> Equality:
     kind = mujoco.mjtEq(x.type).name.removeprefix("mjEQ_").lower()
     first, second = x.name1, x.name2
     sites: tuple[str, ...] = ()

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
-from armdyn.description.errors import MAX_LINKS
 from armdyn.description.foreign.xml_text import Element, parse, read, short
+from armdyn.description.source import MAX_LINKS
 
 _SECTIONS = ("compiler", "option", "default", "worldbody", "equality", "tendon", "actuator")
 _ACTING = ("equality", "tendon", "actuator")
@@ -33,7 +33,7 @@ _SHORTEST, _LONGEST = 1e-10, 1e100  # of a vector: MuJoCo normalises others to n
 
 
 @dataclass
-class Source:
+class MjcfSource:
     """A document with its included files."""
 
     root: Element
@@ -137,7 +137,7 @@ def _matters(element: Element) -> bool:
     return element.tag != "plugin" or "plugin_in_body" in element.attributes
 
 
-def _include(source: Source) -> None:
+def _include(source: MjcfSource) -> None:
     """Put the children of included files in the place of <include>; mark plugins that bodies have."""
     left: list[tuple[Element, bool]] = [(source.root, False)]
     while left:
@@ -157,7 +157,7 @@ def _include(source: Source) -> None:
             left.append((child, in_body or child.tag in ("worldbody", "body")))
 
 
-def _included(source: Source, element: Element) -> list[Element]:
+def _included(source: MjcfSource, element: Element) -> list[Element]:
     file = element.attributes.get("file", "").strip()
     if not file:
         raise element.error("the attribute file is missing")
@@ -188,7 +188,7 @@ def _beside(folder: Path, file: str, element: Element) -> Path:
         return path
 
 
-def _check_place(source: Source, element: Element, file: str, path: Path) -> None:
+def _check_place(source: MjcfSource, element: Element, file: str, path: Path) -> None:
     """Refuse what is no file, and files outside the main file's folder: a file must not tell of others.
 
     Links count as what they lead to. The main file may be a link itself, as in folders that tools make of

@@ -8,64 +8,21 @@ of a part of it, locked joints, mimic joints, and the RobotModel.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 from typing import Literal, TypeAlias, TypeVar
 
-from armdyn.description.errors import MAX_LINKS, DescriptionError
-from armdyn.expression import ONE, ZERO, ArmdynError, Expression, decimal_places, decimal_text, shown
-from armdyn.model.closures import Loop
-from armdyn.model.edit import chain_to, locked
+from armdyn.description.source import MAX_LINKS, DescriptionError
+from armdyn.expression import ONE, ZERO, Expression, decimal_places, decimal_text
+from armdyn.model.closures import ClosingJoint
 from armdyn.model.friction import NO_FRICTION, Friction
 from armdyn.model.inertia import ZERO6, Tensor
-from armdyn.model.parts import Limits, Transform, X
-from armdyn.model.robot_model import RobotModel, listed, quoted
-from armdyn.model.springs import NO_SPRING, JointSpring, PointSpring
+from armdyn.model.parts import NO_SPRING, JointSpring, Limits, PointSpring, Transform, X
 from armdyn.model.vector import IDENTITY, ZERO3, Matrix, Vector, vector
-from armdyn.names import one_line
+from armdyn.names import listed, one_line, quoted
 from armdyn.remarks import Remark
-
-# ------------------------------------------------------------------------------------------------------------
-# Options of reading.
-
-
-@dataclass(frozen=True)
-class Options:
-    """Options of a caller who reads a file; see `Robot.load`. For robot files, `tip` and `lock` alone."""
-
-    base: str | None = None
-    tip: str | None = None
-    lock: Mapping[str, object] | None = None
-    repair: bool = False
-    snap: bool = False
-
-    def __post_init__(self) -> None:
-        for name in ("base", "tip"):
-            value = getattr(self, name)
-            if value is not None and not isinstance(value, str):
-                raise TypeError(f"{name}: expected the name of a link, found {shown(value)}")
-        if self.lock is not None and not isinstance(self.lock, Mapping):
-            raise TypeError(f"lock: expected a table such as {{'joint': position}}, found {shown(self.lock)}")
-        for name in ("repair", "snap"):
-            if not isinstance(getattr(self, name), bool):
-                raise TypeError(f"{name}: expected True or False, found {shown(getattr(self, name))}")
-
-
-def shaped(model: RobotModel, tip: str | None, lock: Mapping[str, object] | None, source: str) -> RobotModel:
-    """The robot that was read, as `tip` and `lock` want it: `model.surgery` does it, errors name the file."""
-    try:
-        if tip is not None:
-            return chain_to(model, tip, lock)
-        return locked(model, lock or {})
-    except ArmdynError as error:
-        option, colon, reason = str(error).partition(": ")
-        known = colon and option in ("lock", "tip")
-        raise DescriptionError(
-            f"{option}: {source}: {reason}" if known and not reason.startswith("joint ") else str(error)
-        ) from None
-
 
 # ------------------------------------------------------------------------------------------------------------
 # Rounded angles and directions made exact, where it is plain what was meant; each change is listed.
@@ -145,7 +102,7 @@ LOOSE = {"floating": "six", "planar": "three", "ball": "three"}  # freedoms; can
 
 
 @dataclass(frozen=True)
-class Place:
+class FilePlace:
     """Place of something in a file."""
 
     line: int = 0  # 0: not known
@@ -157,7 +114,7 @@ class Place:
         return ": ".join(part for part in (line, self.element) if part)
 
 
-NOWHERE = Place()
+NOWHERE = FilePlace()
 
 
 @dataclass(frozen=True)
@@ -171,7 +128,7 @@ class RawBody:
     com: Vector = ZERO3
     R: Matrix = IDENTITY
     tensor: Tensor = ZERO6  # xx xy xz yy yz zz
-    place: Place = field(default=NOWHERE, compare=False)
+    place: FilePlace = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
@@ -180,7 +137,7 @@ class RawLink:
 
     name: str
     body: RawBody | None = None
-    place: Place = field(default=NOWHERE, compare=False)
+    place: FilePlace = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
@@ -220,7 +177,7 @@ class RawJoint:
     spring: JointSpring = NO_SPRING
     actuated: bool = True
     guess: Expression = ZERO  # where chains are closed
-    place: Place = field(default=NOWHERE, compare=False)
+    place: FilePlace = field(default=NOWHERE, compare=False)
 
 
 _Part = TypeVar("_Part", RawLink, RawJoint)
@@ -242,10 +199,10 @@ class Remarks:
         """All of them, with the file that they are about."""
         return tuple(replace(remark, place=place) for remark in self.found)
 
-    def group(self, names: Sequence[str], text: str, what: str = "joint") -> None:
-        """One note for all names of which the same is to be said; none without names."""
+    def group(self, names: Sequence[str], text: str) -> None:
+        """One note for all joints of which the same is to be said; none without names."""
         if names:
-            self.note(f"{what}{'s' if len(names) > 1 else ''} {listed(list(names))}: {text}")
+            self.note(f"joint{'s' if len(names) > 1 else ''} {listed(list(names))}: {text}")
 
 
 @dataclass
@@ -259,10 +216,10 @@ class RawTree:
     gravity: Vector = ZERO3
     remarks: Remarks = field(default_factory=Remarks)
     is_file: bool = True
-    loops: list[Loop] = field(default_factory=list)
+    loops: list[ClosingJoint] = field(default_factory=list)
     springs: list[PointSpring] = field(default_factory=list)
 
-    def error(self, place: Place, reason: str) -> DescriptionError:
+    def error(self, place: FilePlace, reason: str) -> DescriptionError:
         """An error that names file, line, element and reason."""
         parts = (self.source, str(place), one_line(reason))
         return DescriptionError(": ".join(part for part in parts if part))

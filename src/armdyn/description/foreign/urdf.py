@@ -18,12 +18,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from armdyn.description.angles import unit_vector
-from armdyn.description.dh import frame
-from armdyn.description.errors import MAX_LINKS
 from armdyn.description.foreign.tree import (
     Mimic,
-    Options,
     RawBody,
     RawJoint,
     RawKind,
@@ -48,13 +44,15 @@ from armdyn.description.foreign.xml_text import (
     short,
     written,
 )
+from armdyn.description.frames import frame, unit_vector
 from armdyn.description.plausibility import NEARLY
+from armdyn.description.source import MAX_LINKS, Options
 from armdyn.expression import ONE, ZERO, Expression
 from armdyn.model.friction import NO_FRICTION, Friction
 from armdyn.model.inertia import TENSOR_KEYS, tensor
 from armdyn.model.parts import Limits, Transform, X
-from armdyn.model.robot_model import listed, quoted
 from armdyn.model.vector import IDENTITY, ZERO3, Matrix, Vector, vector
+from armdyn.names import listed, quoted
 
 # ------------------------------------------------------------------------------------------------------------
 # Motors of joints, from transmissions.
@@ -185,7 +183,7 @@ _FORCES = ("force_element", "cable")
 def read_urdf(root: Element, source: str, options: Options) -> RawTree:
     """The tree of a URDF document."""
     _refuse_xacro(root)
-    return _Reader(root, source, options).tree()
+    return _UrdfReader(root, source, options).tree()
 
 
 def _refuse_xacro(root: Element) -> None:
@@ -202,7 +200,7 @@ def _refuse_xacro(root: Element) -> None:
 
 
 @dataclass
-class _Reader:
+class _UrdfReader:
     root: Element
     source: str
     options: Options

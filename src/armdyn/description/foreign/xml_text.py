@@ -12,8 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 from xml.parsers import expat
 
-from armdyn.description.errors import DescriptionError
-from armdyn.description.foreign.tree import Place, Remarks
+from armdyn.description.foreign.tree import FilePlace, Remarks
+from armdyn.description.source import DescriptionError
 from armdyn.expression import Expression, ExpressionError, rational
 from armdyn.names import one_line
 
@@ -215,8 +215,8 @@ UNLIMITED = 10**9  # a limit of this size or more says that there is none
 _INFINITE = ("inf", "+inf", "infinity", "+infinity", "-inf", "-infinity")
 
 
-def place_of(element: Element) -> Place:
-    return Place(element.line, element.label)
+def place_of(element: Element) -> FilePlace:
+    return FilePlace(element.line, element.label)
 
 
 def one(element: Element, tag: str, remarks: Remarks) -> Element | None:

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from armdyn.description.plausibility import Freedom, freedoms, in_numbers
-from armdyn.description.writing.pieces import Piece, losses, motors, names, pieces, unused, with_values
+from armdyn.description.writing import Export
+from armdyn.description.writing.pieces import WrittenLink, losses, motors, names, pieces, with_values
 from armdyn.description.writing.xml_text import (
     add,
     direction_text,
@@ -24,11 +25,11 @@ from armdyn.description.writing.xml_text import (
     quaternion_text,
 )
 from armdyn.expression import ZERO, Expression
-from armdyn.model.closures import Loop
-from armdyn.model.parts import Transform
-from armdyn.model.robot_model import RobotModel, quoted, spring_place
-from armdyn.model.springs import PointSpring
+from armdyn.model.closures import ClosingJoint
+from armdyn.model.parts import PointSpring, Transform
+from armdyn.model.robot_model import RobotModel, spring_place
 from armdyn.model.vector import IDENTITY, ZERO3, Vector, apply, neg
+from armdyn.names import quoted, unused
 
 # ------------------------------------------------------------------------------------------------------------
 # Closures as equalities, and springs between points as tendons, by sites.
@@ -41,7 +42,7 @@ APART = Expression.of(0.1)  # m, the two points of a revolute joint's axis
 Section = Callable[[str], ET.Element]  # the element of this name in <mujoco>
 
 
-def write_loop(i: int, loop: Loop, elements: dict[str, ET.Element], section: Section) -> None:
+def write_loop(i: int, loop: ClosingJoint, elements: dict[str, ET.Element], section: Section) -> None:
     """A weld, one point that stays together (spherical), or two of them (revolute)."""
     kind = "weld" if loop.joint == "fixed" else "connect"
     points: list[Vector] = [ZERO3, (0, 0, APART)] if loop.joint == "revolute" else [ZERO3]
@@ -113,7 +114,7 @@ _ROUNDING = 1e-14
 
 
 @dataclass(frozen=True)
-class Body:
+class MujocoBody:
     """Mass and tensor about the centre of mass (xx xy xz yy yz zz)."""
 
     mass: Expression
@@ -123,28 +124,28 @@ class Body:
     refused: bool = False  # by MuJoCo
 
 
-def possible(part: Piece, freedom: Freedom, moves: bool) -> Body:
+def possible(part: WrittenLink, freedom: Freedom, moves: bool) -> MujocoBody:
     """The body of a link, and how it was changed. `moves`: it has a joint, so that MuJoCo looks at it."""
     mass, tensor = Expression.of(part.inertia.mass), part.tensor
     if not part.has_body and not moves:
-        return Body(mass, tensor)
+        return MujocoBody(mass, tensor)
     floor = Expression.of(SMALLEST)
     raised = mass.value() < SMALLEST
     mass = floor if raised else mass
     matrix = _matrix(tensor)
     if _is_taken(matrix):
-        return Body(mass, tensor, raised=raised)
+        return MujocoBody(mass, tensor, raised=raised)
     if freedom.feels_one_moment:
         moment = _felt(matrix, freedom)
         ball = Expression.of(max(moment, SMALLEST))
         zero = Expression.of(0)
         filled = (ball, zero, zero, ball, zero, ball)
-        return Body(mass, filled, filled=True, raised=raised or moment < SMALLEST)
+        return MujocoBody(mass, filled, filled=True, raised=raised or moment < SMALLEST)
     more = Expression.of(max(SMALLEST, _FLAT * float(abs(matrix).max())))
     if _is_taken(matrix + more.value() * np.eye(3)):
         thicker = tuple(x + more if i in (0, 3, 5) else x for i, x in enumerate(tensor))
-        return Body(mass, thicker, raised=True)
-    return Body(mass, tensor, raised=raised, refused=True)
+        return MujocoBody(mass, thicker, raised=True)
+    return MujocoBody(mass, tensor, raised=raised, refused=True)
 
 
 def _felt(matrix: np.ndarray, freedom: Freedom) -> float:
@@ -174,8 +175,8 @@ WORLD = "world"  # what MuJoCo calls its fixed body
 _FULL = (0, 3, 5, 1, 2, 4)  # the order of fullinertia, as places in xx xy xz yy yz zz
 
 
-def mjcf_text(model: RobotModel) -> tuple[str, tuple[str, ...]]:
-    """The robot as MJCF, and one sentence for each thing that MJCF cannot say."""
+def export(model: RobotModel) -> Export:
+    """The robot as MJCF, and a remark for each thing that MJCF cannot say."""
     model = with_values(model, "MJCF")
     parts = pieces(model)
     found = freedoms(model, *in_numbers(model))
@@ -191,16 +192,16 @@ def mjcf_text(model: RobotModel) -> tuple[str, tuple[str, ...]]:
     )
     root = ET.Element("mujoco")
     name(root, "model", model.name)
-    _Writer(root, model, parts, bodies).write(has_tool)
-    return document(root, notes), notes
+    _MjcfWriter(root, model, parts, bodies).write(has_tool)
+    return document(root, notes)
 
 
-def _velocity_loss(parts: list[Piece]) -> Iterator[str]:
+def _velocity_loss(parts: list[WrittenLink]) -> Iterator[str]:
     if found := [p.link.joint_label for p in parts if p.link.limits.velocity is not None]:
         yield f"limits of velocity ({names(found)}) are left out"
 
 
-def _body_losses(bodies: dict[str, Body]) -> Iterator[str]:
+def _body_losses(bodies: dict[str, MujocoBody]) -> Iterator[str]:
     """Sentences about bodies that had to change for MuJoCo."""
     if filled := [name for name, body in bodies.items() if body.filled]:
         yield f"moments of inertia that no motion shows ({names(filled)}) are filled in: MuJoCo wants them"
@@ -234,14 +235,13 @@ def _body_names(model: RobotModel) -> dict[str, str]:
     return found
 
 
-class _Writer:
+class _MjcfWriter:
     """Writes the parts of a robot into the element `mujoco`."""
 
     def __init__(
-        self, root: ET.Element, model: RobotModel, parts: list[Piece], bodies: dict[str, Body]
+        self, root: ET.Element, model: RobotModel, parts: list[WrittenLink], bodies: dict[str, MujocoBody]
     ) -> None:
         self.root, self.model, self.parts, self.bodies = root, model, parts, bodies
-        self.joint_of = {part.link.name: part.joint for part in parts}
         self.names = _body_names(model)
         self.armature = _armatures(model)
 
@@ -281,7 +281,7 @@ class _Writer:
             quat=quaternion_text(T.R) if turned else None,
         )
 
-    def piece(self, parent: ET.Element, part: Piece) -> ET.Element:
+    def piece(self, parent: ET.Element, part: WrittenLink) -> ET.Element:
         at_rest = part.origin @ Transform(IDENTITY, part.shift)
         element = self.body(parent, self.names[part.link.name], at_rest)
         body = self.bodies[part.link.name]
@@ -297,7 +297,7 @@ class _Writer:
             self.joint(element, part)
         return element
 
-    def joint(self, element: ET.Element, part: Piece) -> None:
+    def joint(self, element: ET.Element, part: WrittenLink) -> None:
         limits = part.link.limits
         torque = None if limits.torque is None else numbers_text((-limits.torque, limits.torque))
         armature = self.armature.get(part.link.name, ZERO)
@@ -322,12 +322,12 @@ class _Writer:
         for part in self.parts:
             if part.mimic is None:
                 continue
-            coefficients = (part.mimic.offset, part.mimic.factor, 0, 0, 0)
+            coefficients = (part.mimic.offset, part.mimic.multiplier, 0, 0, 0)
             add(
                 self.section("equality"),
                 "joint",
                 joint1=part.joint,
-                joint2=self.joint_of[part.mimic.leader],
+                joint2=part.mimic.joint,
                 polycoef=numbers_text(coefficients),
             )
 

@@ -13,28 +13,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from armdyn.description.errors import DescriptionError
+from armdyn.description.foreign.tree import Mimic
+from armdyn.description.source import DescriptionError
 from armdyn.expression import Expression
 from armdyn.model import edit
 from armdyn.model.friction import TERMS
 from armdyn.model.inertia import Inertia
-from armdyn.model.lowering import idlers, is_coupled, joint_friction, locked_rotor
 from armdyn.model.parts import Link, Motor, MotorLimits, Transform
-from armdyn.model.robot_model import RobotModel, quoted
+from armdyn.model.robot_model import RobotModel, idlers, is_coupled, joint_friction, locked_rotor
 from armdyn.model.vector import ZERO3, Vector, apply_transposed, dot, scale, sub, vector
+from armdyn.names import quoted, unused
 
 
 @dataclass(frozen=True)
-class Mimic:
-    """The joint follows another one: q = factor · q_leader + offset."""
-
-    leader: str  # a link
-    factor: Expression
-    offset: Expression
-
-
-@dataclass(frozen=True)
-class Piece:
+class WrittenLink:
     """A link with its joint."""
 
     link: Link
@@ -88,11 +80,11 @@ def _numbers(model: RobotModel) -> tuple[object, ...]:
     return model.links, model.gravity, model.base, model.tool, model.relations, model.loops, model.springs
 
 
-def pieces(model: RobotModel) -> list[Piece]:
+def pieces(model: RobotModel) -> list[WrittenLink]:
     """The links of a robot without symbols, in its order."""
     names = _joint_names(model)
     carried = _carried(model)
-    followers = mimics(model)
+    followers = _mimics(model, names)
     return [_piece(model, link, names[link.name], carried, followers) for link in model.links]
 
 
@@ -107,7 +99,7 @@ def depth_first(model: RobotModel) -> list[Link]:
     return found
 
 
-def mimics(model: RobotModel) -> dict[str, Mimic]:
+def _mimics(model: RobotModel, names: dict[str, str]) -> dict[str, Mimic]:
     """The dependent joints that follow one other joint, by their links."""
     found = {}
     dependence = model.dependence
@@ -116,16 +108,8 @@ def mimics(model: RobotModel) -> dict[str, Mimic]:
     ):
         if i not in dependence.independent and len(row) == 1:
             ((leader, factor),) = row
-            found[link.name] = Mimic(model.positions[leader].name, Expression.of(factor), offset)
+            found[link.name] = Mimic(names[model.positions[leader].name], Expression.of(factor), offset)
     return found
-
-
-def unused(name: str, taken: Iterable[str]) -> str:
-    """A name that is not taken."""
-    known = set(taken)
-    while name in known:
-        name += "_"
-    return name
 
 
 def _joint_names(model: RobotModel) -> dict[str, str]:
@@ -163,10 +147,10 @@ def _piece(
     joint: str,
     carried: dict[str, list[Inertia]],
     followers: dict[str, Mimic],
-) -> Piece:
+) -> WrittenLink:
     origin, axis, shift = _placed(link)
     friction = joint_friction(model, link)
-    return Piece(
+    return WrittenLink(
         link=link,
         joint=joint,
         origin=origin,
@@ -206,7 +190,7 @@ def _placed(link: Link) -> tuple[Transform, Vector, Vector]:
 # Sentences about what URDF and MJCF cannot say.
 
 
-def losses(model: RobotModel, parts: list[Piece]) -> Iterator[str]:
+def losses(model: RobotModel, parts: list[WrittenLink]) -> Iterator[str]:
     """Sentences about what neither format can say."""
     yield from _motor_losses(model)
     friction = [(part.link.joint_label, joint_friction(model, part.link)) for part in parts]
@@ -283,7 +267,7 @@ def _order_losses(model: RobotModel) -> Iterator[str]:
         yield f"the order of the joints is not kept; armdyn reads them depth first: {labels}"
 
 
-def _moments(part: Piece) -> list[bool]:
+def _moments(part: WrittenLink) -> list[bool]:
     return [not Expression.of(x).is_zero for x in part.inertia.moment]
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import fields
 from fractions import Fraction
 from typing import Any, Literal
 
-from armdyn.description import dh
-from armdyn.description.angles import angle_of, rpy_of, unit_vector, whole_ratios
-from armdyn.description.errors import MAX_PRODUCTS, DescriptionError
+from armdyn.description.frames import FORMULAS, PARTS, angle_of, rpy_of, unit_vector, whole_ratios
 from armdyn.description.robot_file import build
+from armdyn.description.source import MAX_PRODUCTS, DescriptionError
 from armdyn.expression import (
     ArmdynError,
     Expression,
@@ -19,17 +19,17 @@ from armdyn.expression import (
     exact_float,
     limited,
 )
+from armdyn.expression.expression import Atom, Monomial
 from armdyn.expression.parser import MAX_EXPONENT
-from armdyn.expression.terms import Atom, Monomial
 from armdyn.model import impossible_bodies
-from armdyn.model.closures import Loop, Relation
+from armdyn.model.closures import ClosingJoint, Relation
 from armdyn.model.edit import Namer, Placement, by_position
 from armdyn.model.friction import NO_FRICTION, Friction
 from armdyn.model.inertia import TENSOR_KEYS, Inertia
-from armdyn.model.parts import Limits, Link, Motor, MotorLimits, Transform, Z
-from armdyn.model.robot_model import BASE, RobotModel, quoted
-from armdyn.model.springs import NO_SPRING, PointSpring
+from armdyn.model.parts import NO_SPRING, Limits, Link, Motor, MotorLimits, PointSpring, Transform, Z
+from armdyn.model.robot_model import BASE, RobotModel
 from armdyn.model.vector import IDENTITY, ZERO3, Vector, apply
+from armdyn.names import quoted
 
 # ------------------------------------------------------------------------------------------------------------
 # Exact numbers as a robot file writes them: 2, 0.4318, "1/3", "pi/2", "l1 - a1".
@@ -208,7 +208,7 @@ def placement_of(model: RobotModel) -> Placement:
         assert row is not None
         row["a"] = name(row["a"], f"a{i if convention == 'dh' else i - 1}")
         row["d"] = name(row["d"], f"d{i}")
-        before, _, after = dh.FORMULAS[convention](**row)
+        before, _, after = FORMULAS[convention](**row)
         return before, after
 
     return by_position if convention == "frames" else by_row
@@ -227,19 +227,7 @@ def _lost(model: RobotModel, other: RobotModel) -> str:
         for key in ("before", "axis", "after", "inertia", "friction", "limits", "motor", "spring", "guess"):
             if getattr(link, key) != getattr(read, key):
                 return f"link {quoted(link.name)}: {key}"
-    keys = (
-        "name",
-        "gravity",
-        "rotors",
-        "tip",
-        "tool",
-        "symbols",
-        "root",
-        "base",
-        "relations",
-        "loops",
-        "springs",
-    )
+    keys = [field.name for field in fields(model) if field.compare and field.name != "links"]
     return next(key for key in (*keys, "links") if getattr(model, key) != getattr(other, key))
 
 
@@ -289,14 +277,14 @@ def _dh_row(link: Link, convention: Convention) -> dict[str, Expression] | None:
     """a, alpha, d, theta of a link, if they are exact and the link is placed by this convention."""
     if convention == "frames":
         return None
-    parts = dh.PARTS[convention](link.after if convention == "dh" else link.before)
+    parts = PARTS[convention](link.after if convention == "dh" else link.before)
     if parts is None:
         return None
     alpha, theta = angle_of(*parts.alpha), angle_of(*parts.theta)
     if alpha is None or theta is None:
         return None
     row = {"a": parts.a, "alpha": alpha, "d": parts.d, "theta": theta}
-    return row if dh.FORMULAS[convention](**row) == (link.before, link.axis, link.after) else None
+    return row if FORMULAS[convention](**row) == (link.before, link.axis, link.after) else None
 
 
 def _pose(T: Transform) -> Table:
@@ -343,9 +331,8 @@ def _motor(link: Link, motor: Motor) -> Table:
         table["stiffness"] = written(motor.stiffness)
     if not motor.damping.is_zero:
         table["damping"] = written(motor.damping)
-    given = {key: getattr(motor.limits, key) for key in ("torque", "velocity", "current")}
     if motor.limits != MotorLimits():
-        table["limits"] = {key: written(x) for key, x in given.items() if x is not None}
+        table["limits"] = _limits(motor.limits)
     return table
 
 
@@ -361,14 +348,10 @@ def _friction(friction: Friction) -> Table:
     return table
 
 
-def _limits(limits: Limits) -> Table:
-    table: Table = {}
-    if limits.position is not None:
-        table["position"] = written_all(limits.position)
-    for key in ("velocity", "acceleration", "jerk", "torque"):
-        if (x := getattr(limits, key)) is not None:
-            table[key] = written(x)
-    return table
+def _limits(limits: Limits | MotorLimits) -> Table:
+    """Those that are given; a range of positions is two numbers."""
+    given = {key: x for key, x in vars(limits).items() if x is not None}
+    return {key: written_all(x) if isinstance(x, tuple) else written(x) for key, x in given.items()}
 
 
 # ---- closures and springs ----------------------------------------------------------------------------------
@@ -379,7 +362,7 @@ def _relation(relation: Relation) -> Table:
     return table if relation.offset.is_zero else table | {"offset": written(relation.offset)}
 
 
-def _loop(loop: Loop) -> Table:
+def _loop(loop: ClosingJoint) -> Table:
     table: Table = {"between": list(loop.between)}
     if loop.at != (Transform(), Transform()):
         table["at"] = [_pose(T) for T in loop.at]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from armdyn.description import dh
-from armdyn.description.errors import DescriptionError
-from armdyn.description.toml_text import MAX_BYTES
+from armdyn.description.frames import modified, standard
+from armdyn.description.source import MAX_BYTES, DescriptionError
+from armdyn.description.writing import Export
 from armdyn.description.writing.table import Table, Written, table_of, written
 from armdyn.expression import ZERO, Expression, ExpressionError, parse, shown
 from armdyn.model.parts import JointKind
@@ -23,6 +23,11 @@ __all__ = ["table_of", "toml_line", "toml_text"]
 _WIDTH = 118
 _SECTIONS = ("symbols", "motor")  # tables that never stand on one line
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+def export(model: RobotModel) -> Export:
+    """The robot as a robot file, which can say all."""
+    return Export(toml_text(model))
 
 
 def toml_text(model: RobotModel) -> str:
@@ -141,15 +146,12 @@ _COMMENTS_AT = 28  # column
 
 
 @dataclass(frozen=True)
-class Row:
+class DraftRow:
     """A row of a DH table."""
 
     values: dict[str, Expression]  # a, alpha, d, theta
     kind: JointKind = "revolute"
     name: str = ""
-
-    def __post_init__(self) -> None:
-        assert tuple(self.values) == COLUMNS
 
 
 @dataclass(frozen=True)
@@ -157,28 +159,30 @@ class Draft:
     """Data that a robot file is begun with."""
 
     name: str
-    rows: tuple[Row, ...]
+    rows: tuple[DraftRow, ...]
     modified: bool = False
-    symbols: tuple[str, ...] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
-        found = {name for row in self.rows for x in row.values.values() for name in x.symbols()}
-        for name in sorted(found):
+        for name in self.symbols:
             if problem := symbol_name_problem(name):
                 raise DescriptionError(f"symbol '{name}': {problem}")
-        object.__setattr__(self, "symbols", tuple(sorted(found)))
+
+    @property
+    def symbols(self) -> list[str]:
+        """The names of all symbols in the rows, sorted."""
+        return sorted({name for row in self.rows for x in row.values.values() for name in x.symbols()})
 
 
 # ---- reading -----------------------------------------------------------------------------------------------
 
 
-def read_rows(text: str, source: str) -> tuple[Row, ...]:
+def read_rows(text: str, source: str) -> tuple[DraftRow, ...]:
     """Rows `a alpha d theta [kind [name]]`, one a line, separated by blanks, commas or semicolons.
 
     A first row with the names of the columns may put them in another order. # begins a comment.
     """
     columns: Sequence[str] = _DEFAULT
-    rows: list[Row] = []
+    rows: list[DraftRow] = []
     for i, line in enumerate(text.lstrip("\N{ZERO WIDTH NO-BREAK SPACE}").splitlines()):
         cells = _cells(line.partition("#")[0])
         if not cells:
@@ -196,7 +200,7 @@ def read_rows(text: str, source: str) -> tuple[Row, ...]:
     return tuple(rows)
 
 
-def read_row(cells: Sequence[str] | str, where: str, columns: Sequence[str] = _DEFAULT) -> Row:
+def read_row(cells: Sequence[str] | str, where: str, columns: Sequence[str] = _DEFAULT) -> DraftRow:
     """One row; a cell is a number or an expression, such as pi/2 or a1."""
     entries = _cells(cells) if isinstance(cells, str) else list(cells)
     if not 4 <= len(entries) <= len(columns):
@@ -210,7 +214,9 @@ def read_row(cells: Sequence[str] | str, where: str, columns: Sequence[str] = _D
             values[name] = parse(found.get(name, ""))
         except ExpressionError as error:
             raise DescriptionError(f"{where}: {name}: {error}") from None
-    return Row(values, read_kind(found.get("kind") or "revolute", where), one_line(found.get("name", "")))
+    return DraftRow(
+        values, read_kind(found.get("kind") or "revolute", where), one_line(found.get("name", ""))
+    )
 
 
 def read_kind(text: str, where: str) -> JointKind:
@@ -290,11 +296,11 @@ def _middle(draft: Draft, i: int) -> Vector:
     """Half-way along the link, between its frame and the one before (in modified DH, the one after)."""
     half = Expression.of(0.5)
     if not draft.modified:
-        _, _, T = dh.standard(**draft.rows[i].values)
+        _, _, T = standard(**draft.rows[i].values)
         return scale(-half, apply_transposed(T.R, T.p))
     if i + 1 == len(draft.rows):
         return (ZERO, ZERO, ZERO)
-    before, _, _ = dh.modified(**draft.rows[i + 1].values)
+    before, _, _ = modified(**draft.rows[i + 1].values)
     return scale(half, before.p)
 
 

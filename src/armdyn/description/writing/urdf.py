@@ -11,24 +11,26 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 
-from armdyn.description.angles import numeric_rpy, rpy_of
-from armdyn.description.errors import DescriptionError
 from armdyn.description.foreign.urdf import XACRO
 from armdyn.description.foreign.xml_text import UNLIMITED
-from armdyn.description.writing.pieces import Piece, losses, names, pieces, unused, with_values
+from armdyn.description.frames import numeric_rpy, rpy_of
+from armdyn.description.source import DescriptionError
+from armdyn.description.writing import Export
+from armdyn.description.writing.pieces import WrittenLink, losses, names, pieces, with_values
 from armdyn.description.writing.xml_text import add, direction_text, document, name, number_text, numbers_text
 from armdyn.expression import Expression
 from armdyn.model.inertia import TENSOR_KEYS
 from armdyn.model.parts import Transform
-from armdyn.model.robot_model import RobotModel, quoted, spring_place
+from armdyn.model.robot_model import RobotModel, spring_place
 from armdyn.model.vector import IDENTITY, ZERO3, Vector, apply
 from armdyn.model.vector import add as plus
+from armdyn.names import quoted, unused
 
 _DOWN = tuple(Expression.of(x) for x in (0, 0, -9.81))
 
 
-def urdf_text(model: RobotModel) -> tuple[str, tuple[str, ...]]:
-    """The robot as URDF, and one sentence for each thing that URDF cannot say."""
+def export(model: RobotModel) -> Export:
+    """The robot as URDF, and a remark for each thing that URDF cannot say."""
     model = with_values(model, "URDF")
     parts = pieces(model)
     has_tool = model.tool != Transform()
@@ -42,9 +44,9 @@ def urdf_text(model: RobotModel) -> tuple[str, tuple[str, ...]]:
     if any(part.motor for part in parts):
         root.set("xmlns:drake", "http://drake.mit.edu")
     name(root, "name", model.name)
-    _Writer(root, model, parts).write(has_tool)
+    _UrdfWriter(root, model, parts).write(has_tool)
     _refuse_xacro(root)
-    return document(root, notes), notes
+    return document(root, notes)
 
 
 def _refuse_xacro(root: ET.Element) -> None:
@@ -63,7 +65,7 @@ def _gravity_loss(model: RobotModel) -> Iterator[str]:
         yield f"gravity is {numbers_text(in_world)}; readers of URDF take 0 0 -9.81"
 
 
-def _limit_losses(parts: list[Piece]) -> Iterator[str]:
+def _limit_losses(parts: list[WrittenLink]) -> Iterator[str]:
     """Sentences about limits that URDF asks for and the robot does not have."""
     found = []
     for part in parts:
@@ -90,14 +92,13 @@ def _closure_losses(model: RobotModel) -> Iterator[str]:
         yield f"that nothing drives some joints ({names(found)}) is not said"
 
 
-class _Writer:
+class _UrdfWriter:
     """Writes the links and joints into the element `robot`."""
 
-    def __init__(self, root: ET.Element, model: RobotModel, parts: list[Piece]) -> None:
+    def __init__(self, root: ET.Element, model: RobotModel, parts: list[WrittenLink]) -> None:
         self.root, self.model, self.parts = root, model, parts
         self.links = {model.root, *model.index}
         self.joints = {part.joint for part in parts}
-        self.joint_of = {part.link.name: part.joint for part in parts}
 
     def write(self, has_tool: bool) -> None:
         model = self.model
@@ -128,7 +129,7 @@ class _Writer:
         self.joints.add(name)
         return name
 
-    def piece(self, part: Piece) -> None:
+    def piece(self, part: WrittenLink) -> None:
         """A link, its joint, and the link's frame where the joint's axis passes beside it."""
         link = part.link
         if not part.is_shifted:
@@ -142,7 +143,7 @@ class _Writer:
         add(self.root, "link", name=link.name)
         self.fixed(self.new_joint(f"{link.name}_frame"), moving, link.name, Transform(IDENTITY, part.shift))
 
-    def body(self, element: ET.Element, part: Piece, shift: Vector) -> None:
+    def body(self, element: ET.Element, part: WrittenLink, shift: Vector) -> None:
         if not part.has_body:
             return
         inertial = add(element, "inertial")
@@ -161,7 +162,7 @@ class _Writer:
         add(joint, "parent", link=parent)
         add(joint, "child", link=child)
 
-    def joint(self, part: Piece, child: str) -> None:
+    def joint(self, part: WrittenLink, child: str) -> None:
         link = part.link
         if link.joint == "fixed":
             self.fixed(part.joint, link.parent, child, part.origin)
@@ -177,11 +178,10 @@ class _Writer:
             add(joint, "dynamics", damping=number_text(part.viscous), friction=friction)
         self.limits(joint, part, endless)
         if part.mimic is not None:
-            leader = self.joint_of[part.mimic.leader]
-            multiplier, offset = number_text(part.mimic.factor), number_text(part.mimic.offset)
-            add(joint, "mimic", joint=leader, multiplier=multiplier, offset=offset)
+            multiplier, offset = number_text(part.mimic.multiplier), number_text(part.mimic.offset)
+            add(joint, "mimic", joint=part.mimic.joint, multiplier=multiplier, offset=offset)
 
-    def limits(self, joint: ET.Element, part: Piece, endless: bool) -> None:
+    def limits(self, joint: ET.Element, part: WrittenLink, endless: bool) -> None:
         limits = part.link.limits
         lower, upper = limits.position or (-UNLIMITED, UNLIMITED)
         given = [x for x in (limits.velocity, limits.torque) if x is not None]
@@ -197,7 +197,7 @@ class _Writer:
             velocity=number_text(velocity),
         )
 
-    def transmission(self, part: Piece) -> None:
+    def transmission(self, part: WrittenLink) -> None:
         assert part.motor is not None
         gear, inertia = number_text(part.motor.gear), number_text(part.motor.axial)
         element = add(self.root, "transmission", name=f"{part.joint}_transmission")

@@ -8,13 +8,13 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 from fractions import Fraction
 
-from armdyn.description.angles import whole_ratios
-from armdyn.description.dh import by_quaternion
-from armdyn.description.errors import DescriptionError
+from armdyn.description.frames import by_quaternion, whole_ratios
+from armdyn.description.source import DescriptionError
+from armdyn.description.writing import Export
 from armdyn.expression import Expression, decimal_places, exact_float
-from armdyn.model.robot_model import quoted
 from armdyn.model.vector import Matrix, Scalar, Vector
-from armdyn.names import one_line
+from armdyn.names import one_line, quoted
+from armdyn.remarks import Remark
 
 # ------------------------------------------------------------------------------------------------------------
 # Exact numbers as the decimals of a file, so that reading them again gives equal numbers wherever it can.
@@ -140,15 +140,16 @@ def name(element: ET.Element, key: str, text: str) -> None:
     element.set(key, text)
 
 
-def document(root: ET.Element, notes: tuple[str, ...]) -> str:
-    """The whole file, with a comment that lists what it does not say."""
+def document(root: ET.Element, notes: tuple[str, ...]) -> Export:
+    """The whole file, with a comment that lists what it does not say, each a remark too."""
     lines = ["Written by armdyn."]
     if notes:
         lines += ["What the robot has and this format cannot say:", *(f"  {note}" for note in notes)]
     comment = "\n".join(f"  {_FORBIDDEN.sub('?', _comment_line(line))}" for line in lines)
     ET.indent(root)
     body = ET.tostring(root, encoding="unicode", short_empty_elements=True)
-    return f'<?xml version="1.0" encoding="utf-8"?>\n<!--\n{comment}\n-->\n{body}\n'
+    text = f'<?xml version="1.0" encoding="utf-8"?>\n<!--\n{comment}\n-->\n{body}\n'
+    return Export(text, tuple(Remark(note, "warning") for note in notes))
 
 
 def _comment_line(line: str) -> str:

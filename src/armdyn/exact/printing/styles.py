@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 from armdyn.exact.basis import Basis
 from armdyn.exact.printing.names import Glyph, is_greek, number_text, parameter_glyph, symbol_glyph
 from armdyn.expression import ArmdynError, Atom, Expression, parse, shown
-from armdyn.expression.terms import Monomial
+from armdyn.expression.expression import Monomial
 from armdyn.model.friction import Surface
 from armdyn.names import one_line
 

@@ -11,8 +11,8 @@ import numpy as np
 from armdyn.expression import shown
 from armdyn.identification.errors import IdentificationError, check
 from armdyn.robot import Robot
+from armdyn.robot.functions import check_link
 from armdyn.robot.joints import JointLimits, followers, joint_limits, joint_name, revolute_joints
-from armdyn.robot.wrenches import check_link
 
 # ------------------------------------------------------------------------------------------------------------
 # Limits of joints that follow several others, along a motion: rows over the coordinates.

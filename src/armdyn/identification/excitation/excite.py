@@ -24,10 +24,10 @@ from armdyn.motion.trajectory import Trajectory
 from armdyn.names import one_line
 from armdyn.progress import progress_bar
 from armdyn.robot import Robot
+from armdyn.robot.assembly import LoopError
 from armdyn.robot.friction import friction_parts, gathered
 from armdyn.robot.joints import JointLimits, joint_name, torque_unit
-from armdyn.robot.loops.assembly import LoopError
-from armdyn.robot.loops.postures import can_be
+from armdyn.robot.postures import can_be
 
 # ------------------------------------------------------------------------------------------------------------
 # `Excitation`: the motion found, how well it shows the parameters and how much of the limits it uses.

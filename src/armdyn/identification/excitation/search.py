@@ -13,10 +13,10 @@ from armdyn.identification.excitation.bounds import Bounds, Fence, Followed
 from armdyn.identification.excitation.columns import BaseColumns, Criterion, Softening, of_regressor, smoothed
 from armdyn.motion.motion import sample_times
 from armdyn.robot import Robot
+from armdyn.robot.assembly import LoopError
 from armdyn.robot.friction import dry_surfaces, friction_parts, gathered, surface_speeds
 from armdyn.robot.joints import Followers, JointLimits, followers
-from armdyn.robot.loops.assembly import LoopError
-from armdyn.robot.loops.postures import can_be
+from armdyn.robot.postures import can_be
 
 FINE = 5e-4  # s between the samples at which limits are checked
 BLOCK = 4096  # samples looked at together

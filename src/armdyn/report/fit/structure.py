@@ -25,7 +25,7 @@ from armdyn.report.page import (
     warning,
 )
 from armdyn.robot.joints import joint_limits, joint_units
-from armdyn.robot.loops.postures import can_be
+from armdyn.robot.postures import can_be
 
 # ---- what is not known, and which motion would show it --------------------------------------------------
 #

@@ -14,7 +14,7 @@ from armdyn.exact.printing.printer import Printer
 from armdyn.exact.ring import LoopsError, check_loops
 from armdyn.exact.rotors import RotorCoupling
 from armdyn.exact.written import in_matrices, letters, sections
-from armdyn.expression.errors import listed
+from armdyn.names import listed
 from armdyn.report.page import (
     Amount,
     Heading,

@@ -25,9 +25,9 @@ from armdyn.program.program import inline
 from armdyn.report.page import POLICY, Live, Markup, tag, warning
 from armdyn.report.subject import Subject
 from armdyn.robot import Robot
+from armdyn.robot.assembly import assembly_loop
+from armdyn.robot.closing import Closed
 from armdyn.robot.joints import joint_limits, joint_units
-from armdyn.robot.loops.assembly import assembly_loop
-from armdyn.robot.loops.closing import Closed
 
 # ------------------------------------------------------------------------------------------------------------
 # What a page computes, as programs: torques by what causes them, and where the bodies are.

@@ -30,8 +30,7 @@ from armdyn.drawing.style import styled
 from armdyn.drawing.views import plane_normal, view_of
 from armdyn.expression import shown
 from armdyn.motion.timing.exceeded import exceeded, sentences
-from armdyn.motion.torques import check_robot
-from armdyn.motion.torques import contributions_along
+from armdyn.motion.torques import check_robot, contributions_along
 from armdyn.motion.trajectory import Trajectory
 from armdyn.report.page import (
     Amount,

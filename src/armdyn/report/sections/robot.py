@@ -12,8 +12,8 @@ from armdyn.drawing.sheet import Given
 from armdyn.drawing.style import styled
 from armdyn.drawing.views import Posture
 from armdyn.expression import Expression
-from armdyn.expression.errors import listed
 from armdyn.model import RobotModel
+from armdyn.names import listed
 from armdyn.report.page import (
     Markup,
     Part,

@@ -11,7 +11,7 @@ import numpy as np
 
 from armdyn.drawing.skeleton import skeleton
 from armdyn.drawing.solids import resting_posture
-from armdyn.model.lowering import Converter, places_of
+from armdyn.model.robot_model import Converter, places_of
 from armdyn.names import one_line
 from armdyn.robot import Robot
 from armdyn.workbench.bench import Bench

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tempfile
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.description.errors import ExportWarning
+from armdyn.description.writing import export
 from armdyn.motion import csv_files
 from armdyn.motion.torques import torques_along
 from armdyn.motion.trajectory import Trajectory
 from armdyn.names import file_stem, one_line
+from armdyn.remarks import notes_of
 from armdyn.report.page import Markup, tag
 from armdyn.report.report import report
 from armdyn.robot import Robot
@@ -79,13 +79,9 @@ def write_state(path: Path, moment: Moment) -> None:
 
 def robot_file(bench: Bench, suffix: str) -> Exported:
     """The robot as it is edited, in the format of a suffix; what the format cannot say are its notes."""
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        content = _written(suffix, bench.robot.save)
-    notes = [str(one.message) for one in said if issubclass(one.category, ExportWarning)]
-    return Exported(
-        f"{file_stem(bench.robot.name)}{suffix}", content, tuple(note.partition(": ")[2] for note in notes)
-    )
+    found = export(bench.robot.model, suffix)
+    content = found.text.encode("utf-8", "replace")
+    return Exported(f"{file_stem(bench.robot.name)}{suffix}", content, notes_of(found.remarks))
 
 
 def report_file(bench: Bench, live: bool = False) -> Exported:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from armdyn.model import ModelError
-from armdyn.model.lowering import driven_positions
+from armdyn.model.robot_model import driven_positions
 from armdyn.names import one_line
 from armdyn.report.page import Markup, join, tag
 from armdyn.robot.drives import Drives

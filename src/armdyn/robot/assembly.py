@@ -1,33 +1,99 @@
-"""Assembly: all positions of a robot with loops from its coordinates, compiled, for any number of states.
+"""All positions and joints of a robot from its coordinates: by relations, and by assembly where loops are.
 
 A posture is followed from one in which the loops are closed: the coordinates go straight to where they should
-be, in steps that are shorter where another mode is near (`steps.py`). So a result depends on the coordinates
-and that first posture alone: it is the assembly mode that can be reached from there. A singular posture that
-is met on the way ends it. Where the coordinates are at their end, the loops are closed to rounding.
+be, in steps that are shorter where another mode is near (`assembly_loop`). So a result depends on the
+coordinates and that first posture alone: it is the assembly mode that can be reached from there. A singular
+posture that is met on the way ends it. Where the coordinates are at their end, the loops are closed to
+rounding.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from armdyn.dynamics.closures import Following, turned
 from armdyn.expression.functions import larger, select, sqrt
 from armdyn.kernels import Kernel
-from armdyn.kernels.arrays import Floats, dtype_text, is_real, real_array
+from armdyn.kernels.arrays import Floats, Numbers, dtype_text, is_real, real_array
 from armdyn.kernels.backends import library_of
 from armdyn.kernels.cuda.arrays import array, host, is_cupy, like, on_device, zeros_by_instance
 from armdyn.kernels.kernel import opaque
 from armdyn.kernels.loop_kernel import LoopKernel
+from armdyn.model import Mechanism
 from armdyn.model.errors import ModelError
 from armdyn.model.robot_model import RobotModel
 from armdyn.program import Program, record
 from armdyn.program.loops import Argument, Call, Load, Local, Loop, Save, Set, While
-from armdyn.robot.loops.closing import Closed, least_follower
-from armdyn.robot.related import turning_positions
+from armdyn.robot.closing import Closed, least_follower
+
+# ------------------------------------------------------------------------------------------------------------
+# All joints of a robot from its positions, as arrays: q = S y + s₀. Without loops these are coordinates.
+
+
+def turning_positions(model: RobotModel) -> np.ndarray:
+    """(positions,): whether a full turn of a position brings back the frames of all joints that follow it."""
+    found = np.array([link.joint == "revolute" for link in model.positions])
+    for link, row in zip(model.moving, model.dependence.rows, strict=True) if model.relations else ():
+        for k, factor in row:
+            found[k] &= link.joint == "revolute" and model.number(factor).is_integer()
+    return found
+
+
+class Related(NamedTuple):
+    """How all moving joints follow from the positions."""
+
+    S: np.ndarray  # (joints, positions)
+    s0: np.ndarray  # (joints,)
+
+    @staticmethod
+    def of(model: RobotModel) -> Related:
+        found = model.dependence
+        S = np.zeros((len(found.rows), len(model.positions)))
+        for j, row in enumerate(found.rows):
+            S[j, [k for k, _ in row]] = [model.number(factor) for _, factor in row]
+        return Related(S, np.array([model.number(x) for x in found.offsets]))
+
+    def positions(self, q: Numbers) -> Floats:
+        """S q + s₀, (..., joints)."""
+        return np.asarray(self._moved("q", q) + self.s0)
+
+    def velocities(self, qd: Numbers) -> Floats:
+        """S q̇, (..., joints)."""
+        return self._moved("qd", qd)
+
+    def kernel(self, function: str, mechanism: Mechanism) -> Kernel:
+        """`joint_positions` or `joint_velocities` for arrays of other libraries than NumPy.
+
+        As in all kernels, q are all positions. Without loops, velocities do not depend on them.
+        """
+        q, qd = ("q", mechanism.positions), ("qd", mechanism.n)
+        outputs = [("joints", (len(self.s0),))]
+        if function == "joint_positions":
+            program = record(lambda y: self._of_scalars(y, self.s0), [q], outputs)
+        elif not mechanism.loops:
+            program = record(self._of_scalars, [qd], outputs)
+        else:
+            program = record(
+                lambda y, qd: self._of_scalars(Following(mechanism, y).velocities(qd)), [q, qd], outputs
+            )
+        return Kernel.of(function, program)
+
+    def _of_scalars(self, x: Sequence[Any], start: np.ndarray | None = None) -> list[Any]:
+        rows = zip(self.S.tolist(), np.zeros(len(self.S)) if start is None else start, strict=True)
+        return [sum((k * y for k, y in zip(row, x, strict=True) if k), float(first)) for row, first in rows]
+
+    def _moved(self, name: str, x: Numbers) -> Floats:
+        n = self.S.shape[1]
+        found = np.array(real_array(name, x, f"numbers (..., {n})", ModelError), float)
+        if found.shape[-1:] != (n,):
+            raise ModelError(f"{name}: expected (..., {n}), found {found.shape}")
+        return np.asarray(found @ self.S.T)
+
 
 # ---- the steps, as a loop that is compiled or written in C -------------------------------------------------
 
@@ -250,7 +316,7 @@ class Assembly:
     def sought(self, x: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Positions (samples, positions) at x (samples, n), from postures `start` (samples or 1, positions).
 
-        And the state of each (samples, 3), as `steps.py` has it.
+        And the state of each (samples, 3), as `assembly_loop` has it.
         """
         y, state = (zeros_by_instance(x, (1, len(x), columns)) for columns in (start.shape[1], 3))
         if len(x):

@@ -1,1 +1,0 @@
-"""Robots with loops: which joints are coordinates, and what the others do."""
