@@ -9,7 +9,7 @@ import pytest
 
 import armdyn
 from armdyn import ArmdynError, Robot, get_threads, set_threads
-from armdyn.kernels.backends import get_backend
+from armdyn.kernels.kernel import get_backend
 from armdyn.kernels.threads import one_thread
 from armdyn.robot.functions import FUNCTIONS
 from arms import assert_same, law, slowly

@@ -1,7 +1,6 @@
 """The algorithms of the book, each once, over any scalar."""
 
 from armdyn.dynamics.adaptive import adaptive_regressor
-from armdyn.dynamics.contributions import CAUSES, contributions
 from armdyn.dynamics.coriolis import coriolis_matrix
 from armdyn.dynamics.derivatives import torque_derivatives
 from armdyn.dynamics.energy import (
@@ -19,8 +18,10 @@ from armdyn.dynamics.inertia_matrix import (
 )
 from armdyn.dynamics.loop_forces import actuator_torques, loop_wrenches, wrenches_in_joints
 from armdyn.dynamics.newton_euler import (
+    CAUSES,
     BaseMotion,
     NewtonEuler,
+    contributions,
     gravity_torques,
     holding_torques,
     inverse_dynamics,

@@ -19,8 +19,7 @@ import numpy as np
 
 from armdyn.expression import ArmdynError
 from armdyn.kernels.arrays import FLOAT32, FLOAT64, dtype_text, is_plain, is_real, joined, misfit, real_array
-from armdyn.kernels.backends import backend, get_backend
-from armdyn.kernels.kernel import Kernel
+from armdyn.kernels.kernel import Kernel, backend, get_backend
 from armdyn.kernels.threads import one_thread
 from armdyn.program.program import Shape
 

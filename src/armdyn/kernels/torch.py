@@ -16,12 +16,11 @@ import numpy as np
 import torch
 
 from armdyn.expression import ArmdynError
-from armdyn.kernels.arrays import misfit, real_array
+from armdyn.kernels.arrays import Specification, misfit, real_array
 from armdyn.kernels.cache import digest_of
 from armdyn.kernels.derivatives import PRODUCTS, adjoint_of, origin_of, tangent_of
 from armdyn.kernels.kernel import Kernel
 from armdyn.kernels.llvm.machine import lock
-from armdyn.kernels.specification import Specification
 
 # ------------------------------------------------------------------------------------------------------------
 # The operator `torch.ops.armdyn.kernel`: a kernel as PyTorch sees it, with gradients and batching.

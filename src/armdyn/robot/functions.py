@@ -20,7 +20,6 @@ from armdyn.dynamics.kinematics import longest_path
 from armdyn.expression import ONE, Expression, MissingValueError, listed, shown
 from armdyn.expression.functions import over_scalars
 from armdyn.kernels import Kernel, Shared, Specification
-from armdyn.kernels.c import Words
 from armdyn.model.errors import ModelError
 from armdyn.model.mechanism import Mechanism, unchanged
 from armdyn.model.parameters import Layout, mechanism_with
@@ -325,7 +324,6 @@ CLOSED_FUNCTIONS: dict[str, Function] = {  # of robots with loops only
 }
 OF_TIP = ("pose", "jacobian", "jacobian_dot")  # others depend on the tip only where a wrench acts there
 _ROWS = FUNCTIONS | CLOSED_FUNCTIONS
-WORDS = Words(MEANINGS, {name: [result.meaning for result in row.results] for name, row in _ROWS.items()})
 
 
 def functions_of(model: RobotModel) -> dict[str, Function]:

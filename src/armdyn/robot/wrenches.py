@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from armdyn.expression import shown
 from armdyn.kernels.arrays import Numbers, joined, real_array
-from armdyn.kernels.backends import library_of
+from armdyn.kernels.kernel import library_of
 from armdyn.model import ModelError, RobotModel
 from armdyn.model.robot_model import listed
 

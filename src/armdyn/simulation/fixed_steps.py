@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from armdyn.expression.functions import select
-from armdyn.kernels.cuda.arrays import host, is_cupy, like, zeros_by_instance
+from armdyn.kernels.arrays import host, is_cupy, like, zeros_by_instance
 from armdyn.kernels.loop_kernel import LoopKernel
 from armdyn.program import Program, record
 from armdyn.program.loops import (

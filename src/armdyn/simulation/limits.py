@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from armdyn.kernels.cuda.arrays import array, host
+from armdyn.kernels.arrays import array, host
 from armdyn.model.friction import along
 from armdyn.robot import Robot
 from armdyn.robot.joints import UNITS, followers, joint_limits, joint_name, joint_units

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from armdyn import ArmdynError
-from armdyn.kernels.cuda.text import loop_text
+from armdyn.kernels.cuda import loop_text
 from armdyn.kernels.loop_kernel import LoopKernel
 from armdyn.program.evaluate import evaluate_loop
 from armdyn.program.loops import Ask, Load, Local, Loop, Save

@@ -17,10 +17,19 @@ import numpy as np
 from armdyn.dynamics.closures import Following, turned
 from armdyn.expression.functions import larger, select, sqrt
 from armdyn.kernels import Kernel
-from armdyn.kernels.arrays import Floats, dtype_text, is_real, real_array
-from armdyn.kernels.backends import library_of
-from armdyn.kernels.cuda.arrays import array, host, is_cupy, like, on_device, zeros_by_instance
-from armdyn.kernels.kernel import opaque
+from armdyn.kernels.arrays import (
+    Floats,
+    array,
+    dtype_text,
+    host,
+    is_cupy,
+    is_real,
+    like,
+    on_device,
+    real_array,
+    zeros_by_instance,
+)
+from armdyn.kernels.kernel import library_of, opaque
 from armdyn.kernels.loop_kernel import LoopKernel
 from armdyn.model.errors import ModelError
 from armdyn.model.robot_model import RobotModel
