@@ -16,7 +16,7 @@ from armdyn.exact.basis import MAX_MULTIPLE, Basis, SpringError, in_decimals
 from armdyn.exact.closed_form import ClosedForm, lagrange
 from armdyn.exact.form import Array, Entry
 from armdyn.exact.printing import document
-from armdyn.exact.printing.document import Section
+from armdyn.exact.printing.document import Passage
 from armdyn.exact.printing.names import parameter_glyph
 from armdyn.exact.printing.printer import Printer, collected
 from armdyn.exact.printing.styles import LATEX, PAGE, TEXT, Style
@@ -669,16 +669,16 @@ def _term(style: Style, x: Expression, parameter: str) -> str:
     return style.product([style.bracket(style.parts(size)), parameter], negative)
 
 
-def sections(grouping: Grouping, style: Style, notes: Sequence[str]) -> list[Section]:
+def sections(grouping: Grouping, style: Style, notes: Sequence[str]) -> list[Passage]:
     """Sections on parameters that are known in combinations, that are known alone, that never appear."""
     lines: dict[bool, list[tuple[str, list[str]]]] = {True: [], False: []}
     for k, row in enumerate(grouping.rows):
         lines[len(row) > 1].append((spelled(style, k), combination(grouping, row, style)))
-    found = [Section("Base parameters", " ".join([_count(grouping), *notes]))]
-    found += [Section("Combinations", "", lines[True]), Section("Alone", "", lines[False])]
+    found = [Passage("Base parameters", " ".join([_count(grouping), *notes]))]
+    found += [Passage("Combinations", "", lines[True]), Passage("Alone", "", lines[False])]
     found += [
-        Section("Never appear", _listed(grouping, grouping.absent, style)),
-        Section("Left out", _listed(grouping, grouping.left_out, style)),
+        Passage("Never appear", _listed(grouping, grouping.absent, style)),
+        Passage("Left out", _listed(grouping, grouping.left_out, style)),
     ]
     return [section for section in found if section.lines or section.text]
 
@@ -752,7 +752,7 @@ class BaseEquations:
     def _title(self) -> str:
         return f"{self.model.name}: base parameters"
 
-    def _sections(self, style: Style) -> list[Section]:
+    def _sections(self, style: Style) -> list[Passage]:
         check_written(sum(len(entry.poly) for row in self.regressor for entry in row))
         printer = Printer(self._closed.basis, style)
         lines = []
@@ -763,7 +763,7 @@ class BaseEquations:
                 if entry.poly
             ]
             lines.append((style.entry("tau", (i + 1,)), terms or [style.zero]))
-        found = [Section("Equations of motion", "", lines)]
+        found = [Passage("Equations of motion", "", lines)]
         if printer.definitions:
-            found.append(Section("Where", "", list(printer.definitions.items())))
+            found.append(Passage("Where", "", list(printer.definitions.items())))
         return found

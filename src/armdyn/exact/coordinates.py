@@ -23,7 +23,7 @@ from armdyn.exact.basis import Basis, cos_sin_of_sum
 from armdyn.exact.closed_form import ClosedForm
 from armdyn.exact.form import Array, Entry
 from armdyn.exact.printing import document
-from armdyn.exact.printing.document import Section
+from armdyn.exact.printing.document import Passage
 from armdyn.exact.printing.mathml import MATHML, mathml
 from armdyn.exact.printing.names import free_letter
 from armdyn.exact.printing.printer import Printer
@@ -41,22 +41,22 @@ from armdyn.model.robot_model import RobotModel
 Line = tuple[str, list[str]]
 
 
-def sections(found: InCoordinates, style: Style) -> list[Section]:
+def sections(found: InCoordinates, style: Style) -> list[Passage]:
     """All that `found` says, in a style."""
     basis = found.determinant.basis
     check_written(sum(len(x.poly) for M in (found.B, found.C) for row in M for x in row))
     letter = _letter(basis)
     letters = "" if found.kept else letter, letter if found.inverse is not None else ""
     printer = Printer(basis, replace(style, letters=letters))
-    parts = [Section("Coordinates", _meaning(found, style, letter), _coordinates(found, printer, letter))]
+    parts = [Passage("Coordinates", _meaning(found, style, letter), _coordinates(found, printer, letter))]
     if found.inverse is not None:
-        parts.append(Section("Equations of motion", "Friction is left out.", _motion(found, printer)))
-    parts.append(Section("Inertia matrix", "", _matrix_lines("b", found.B.rows, printer, symmetric=True)))
-    parts.append(Section("Coriolis matrix", "", _matrix_lines("c", found.C.rows, printer)))
+        parts.append(Passage("Equations of motion", "Friction is left out.", _motion(found, printer)))
+    parts.append(Passage("Inertia matrix", "", _matrix_lines("b", found.B.rows, printer, symmetric=True)))
+    parts.append(Passage("Coriolis matrix", "", _matrix_lines("c", found.C.rows, printer)))
     parts.append(_vector("Gravity torques", "g", found.g, printer))
     if any(x.poly for x in found.springs):
         parts.append(_vector("Spring torques", "e", found.springs, printer))
-    parts.append(Section("Where", "", [*printer.definitions.items(), *_angles(found, printer, letter)]))
+    parts.append(Passage("Where", "", [*printer.definitions.items(), *_angles(found, printer, letter)]))
     return [part for part in parts if part.lines or part.text]
 
 
@@ -113,11 +113,11 @@ def _motion(found: InCoordinates, printer: Printer) -> list[Line]:
     return lines
 
 
-def _vector(title: str, letter: str, entries: Array[Entry], printer: Printer) -> Section:
+def _vector(title: str, letter: str, entries: Array[Entry], printer: Printer) -> Passage:
     if not any(x.poly for x in entries):
-        return Section(title, "None.")
+        return Passage(title, "None.")
     lines = [(printer.style.entry(letter, (i + 1,)), _parts(printer, x)) for i, x in enumerate(entries)]
-    return Section(title, "", lines)
+    return Passage(title, "", lines)
 
 
 def _matrix_lines(

@@ -352,7 +352,7 @@ def loop_parts(
     programs = {name: _plain(loop.programs[name]) for name in called}
     for name, program in programs.items():
         check_constants(name, program, scalar)
-    printer = Printer(loop, prefix, scalar)
+    printer = LoopPrinter(loop, prefix, scalar)
     own = f"{prefix}_{loop.name}"
     functions = [f"static {definition(own, name, p, scalar)}" for name, p in programs.items()]
     return f"{_documented_loop(loop, meanings or {})}{printer.prototype};\n", [*functions, printer.function()]
@@ -402,7 +402,7 @@ def _sizes(ask: loops.Ask) -> list[int]:
     return [part.size for part in (*ask.inputs, ask.output)]
 
 
-class Printer:
+class LoopPrinter:
     """Writes the function: local arrays are NAME_, counters index_NAME."""
 
     integer = "long"
@@ -452,7 +452,7 @@ class Printer:
         """The declaration of an array of numbers."""
         return f"{self.scalar} {name}[{size}];"
 
-    def pointer(self, part: loops.Part) -> str:
+    def pointer(self, part: loops.Slice) -> str:
         """A part of a local array as an argument."""
         array, k = self._at(part)
         return array if k == "0" else f"{array} + {k}"
@@ -479,7 +479,7 @@ class Printer:
 
     def statement(self, statement: loops.Statement) -> None:
         match statement:
-            case loops.Load(target, source, row):
+            case loops.Fetch(target, source, row):
                 self._copy(self._at(target), self._row(source, row), target.size)
             case loops.Save(argument, row, part):
                 self._copy(self._row(argument, row), self._at(part), part.size)
@@ -520,7 +520,7 @@ class Printer:
             head = f"for ({self.integer} {k} = {start}, {end} = {stop}; {k} < {end}; ++{k})"
             self.nested(head, statement.body, f"{counter};")
 
-    def _call(self, head: str, inputs: tuple[loops.Part, ...], outputs: tuple[loops.Part, ...]) -> None:
+    def _call(self, head: str, inputs: tuple[loops.Slice, ...], outputs: tuple[loops.Slice, ...]) -> None:
         """Lines of a call; results that would overwrite inputs, or each other, go by way of other arrays."""
         given = [self.pointer(part) for part in inputs if part.size]
         parts = [part for part in outputs if part.size]
@@ -586,10 +586,10 @@ class Printer:
         array, k = place
         return f"{array}[{k} + {entry}]" if entry else f"{array}[{k}]"
 
-    def _number(self, part: loops.Part) -> str:
+    def _number(self, part: loops.Slice) -> str:
         return f"{part.array.name}_[{part.start}]"
 
-    def _at(self, part: loops.Part) -> Place:
+    def _at(self, part: loops.Slice) -> Place:
         return f"{part.array.name}_", str(part.start)
 
     def _row(self, argument: loops.Argument, row: loops.Int) -> Place:

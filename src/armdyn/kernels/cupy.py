@@ -29,7 +29,7 @@ from armdyn.kernels.arrays import (
     wrong_count,
 )
 from armdyn.kernels.c import check_constants, identifier
-from armdyn.kernels.cuda import LOOP_BLOCK, SCALARS, Form, array_text, check_length, loop_text, parts_of
+from armdyn.kernels.cuda import LOOP_BLOCK, SCALARS, Access, array_text, check_length, loop_text, parts_of
 from armdyn.kernels.kernel import Kernel
 from armdyn.kernels.llvm.compiled import form_of
 from armdyn.kernels.llvm.machine import lock
@@ -275,7 +275,7 @@ class OnGpu:
         self._form, self._numbers = form_of(specification)
         self._constants: dict[tuple[str, int], Any] = {}  # the robot's numbers, by type and device
         self._plans: dict[Any, Plan] = {}
-        self._codes: dict[tuple[str, Form, int], tuple[CudaFunction, ...]] = {}  # by type, form and device
+        self._codes: dict[tuple[str, Access, int], tuple[CudaFunction, ...]] = {}  # by type, form and device
 
     def quick(self, *arrays: Any) -> None:
         """Always None: nothing is quicker than the call below."""
@@ -427,7 +427,7 @@ class OnGpu:
         operands = [_operand(plan.batch, x, x.shape[-1:]) for x in inputs]
         operands += [_operand(plan.batch, y, shape) for y, shape in zip(targets, self.outputs, strict=True)]
         known = layout_of(plan.batch, operands)
-        form = Form(len(known.extents), tuple(x.staged for x in known.operands), most_shared(device))
+        form = Access(len(known.extents), tuple(x.staged for x in known.operands), most_shared(device))
         extents = (np.int64(known.rows), *(np.int64(extent) for extent in known.extents[1:]))
         strides = tuple(tuple(np.int64(s) for s in (*x.rows, x.core)) for x in known.operands)
         return tuple(
@@ -435,7 +435,7 @@ class OnGpu:
             for code in self._code(scalar, form, device)
         )
 
-    def _code(self, scalar: str, form: Form, device: int) -> tuple[CudaFunction, ...]:
+    def _code(self, scalar: str, form: Access, device: int) -> tuple[CudaFunction, ...]:
         """The parts of the program as functions: the same for any number of rows."""
         key = (scalar, form, device)
         if key not in self._codes:
@@ -444,7 +444,7 @@ class OnGpu:
                     self._codes[key] = tuple(self._compiled(scalar, form, device))
         return self._codes[key]
 
-    def _compiled(self, scalar: str, form: Form, device: int) -> Iterator[CudaFunction]:
+    def _compiled(self, scalar: str, form: Access, device: int) -> Iterator[CudaFunction]:
         program = self._form.program
         check_length(self.name, program)
         check_constants(self.name, program, scalar)

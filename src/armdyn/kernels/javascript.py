@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import inf, prod
 
-from armdyn.kernels.c import Printer
+from armdyn.kernels.c import LoopPrinter
 from armdyn.program import loops
 from armdyn.program.ops import OPS
 from armdyn.program.program import Program
@@ -78,7 +78,7 @@ def loop_text(name: str, loop: loops.Loop) -> str:
     return "\n".join([*programs, _JavaScriptPrinter(loop, name, "").function()])
 
 
-class _JavaScriptPrinter(Printer):
+class _JavaScriptPrinter(LoopPrinter):
     """C with the declarations of JavaScript."""
 
     integer = small = "let"
@@ -105,7 +105,7 @@ class _JavaScriptPrinter(Printer):
     def array(self, name: str, size: int) -> str:
         return f"const {name} = new Float64Array({size});"
 
-    def pointer(self, part: loops.Part) -> str:
+    def pointer(self, part: loops.Slice) -> str:
         array, start = self._at(part)
         whole = part.start == 0 and part.size == part.array.size
         return array if whole else f"{array}.subarray({start}, {part.start + part.size})"

@@ -376,7 +376,7 @@ def _checked(function: str, inputs: Sequence[tuple[str, int]], arrays: Sequence[
     tensors, mixed = [], False
     for (name, size), x in zip(inputs, arrays, strict=True):
         if isinstance(x, list | tuple):
-            x = _listed(name, size, x).to(device)
+            x = torch.tensor(_listed(name, size, x), dtype=torch.float64, device=device)
         if not isinstance(x, torch.Tensor):
             kind = "a NumPy array" if isinstance(x, np.ndarray) else f"an object of type {type(x).__name__}"
             raise TypeError(
@@ -409,8 +409,8 @@ def _check_kind(name: str, x: Any) -> None:
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator, unused-ignore]
 def _listed(name: str, size: int, x: Any) -> Any:
-    """A list of numbers as a tensor: float64, as NumPy would have it."""
-    return torch.from_numpy(real_array(name, x, f"numbers (..., {size})").astype(np.float64))
+    """A list of numbers, checked. It is no tensor: of those torch.compile takes one from a function."""
+    return real_array(name, x, f"numbers (..., {size})").tolist()
 
 
 def _at_once(kernel: Kernel, tensors: Sequence[Any], out: Any) -> Any:

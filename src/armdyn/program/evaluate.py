@@ -16,14 +16,14 @@ from armdyn.program.loops import (
     Call,
     Copy,
     Each,
+    Fetch,
     For,
     If,
     Int,
-    Load,
     Loop,
-    Part,
     Save,
     Set,
+    Slice,
     Statement,
     While,
     spelled,
@@ -152,7 +152,7 @@ class _Actions:
 
     def statement(self, statement: Statement) -> Action:
         match statement:
-            case Load(target, source, row):
+            case Fetch(target, source, row):
                 rows, k, to = (
                     self.arguments[source.name][:, :, : target.size],
                     self._int(row),
@@ -248,7 +248,7 @@ class _Actions:
 
         return run
 
-    def _at(self, part: Part) -> np.ndarray:
+    def _at(self, part: Slice) -> np.ndarray:
         return self.numbers[part.array.name][:, part.start : part.start + part.size]
 
     def _int(self, x: Int) -> Callable[[], int]:

@@ -14,7 +14,7 @@ from armdyn import dynamics
 from armdyn.dynamics.forward import factorised, solve, substituted
 from armdyn.model.mechanism import Mechanism
 from armdyn.program import Program, jacobian, record
-from armdyn.program.loops import Argument, Call, Each, Load, Local, Loop, Part, Save, Set, Statement
+from armdyn.program.loops import Argument, Call, Each, Fetch, Local, Loop, Save, Set, Slice, Statement
 from armdyn.program.program import Shape, inline
 
 Inputs = Sequence[tuple[str, int]]
@@ -68,12 +68,12 @@ def as_loop(name: str, inputs: Inputs, n: int, parts: Parts) -> Loop:
     columns = tuple(x.all for x in given.values())
     inner = tuple(qdd.all if key == "tau" else x.all for key, x in given.items())
     programs = {"forward": parts.forward, "slopes": parts.slopes}
-    body: list[Statement] = [Load(x.all, y) for x, y in zip(given.values(), arguments, strict=True)]
+    body: list[Statement] = [Fetch(x.all, y) for x, y in zip(given.values(), arguments, strict=True)]
     body += [
         Call("forward", columns, (qdd.all,)),
         Call("slopes", inner, (by_q.all, by_qd.all, B.all)),
     ]
-    scale: tuple[Part, ...] = ()
+    scale: tuple[Slice, ...] = ()
     if not _all_are(parts.factors, 1):
         programs["factors"], scale = parts.factors, (loaded.all,)
         body.append(Call("factors", inner, scale))

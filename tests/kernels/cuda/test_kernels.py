@@ -218,7 +218,7 @@ def test_text_is_written_once_for_any_number_of_rows_and_threads(cupy, robot, mo
     monkeypatch.setattr(on_cupy, "array_text", lambda *x: written.append(x) or original(*x))
     fresh = robot.with_payload(0.5)
     on_gpu = fresh._kernels["gravity"].on("cuda")
-    form = on_cupy.Form(1, (False,) * (len(on_gpu._form.program.inputs) + 1), 48 * 1024)
+    form = on_cupy.Access(1, (False,) * (len(on_gpu._form.program.inputs) + 1), 48 * 1024)
     with ThreadPoolExecutor(4) as pool:
         assert len(set(pool.map(lambda _: on_gpu._code("double", form, 0), range(4)))) == 1
     assert len(written) == 1

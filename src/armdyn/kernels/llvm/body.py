@@ -210,7 +210,7 @@ SHORT = 200  # operations: in a loop, a call would cost more than the code it sa
 
 
 @dataclass(frozen=True)
-class Columns:
+class ColumnAccess:
     """The way a program reads and writes columns of matrices whose rows are in registers of a loop.
 
     With registers of one number in the loop, a register of the program has W columns side by side.
@@ -221,22 +221,22 @@ class Columns:
     shared: int  # so many inputs, the first ones, are the same for all columns
 
 
-class Body(NamedTuple):
+class BodyText(NamedTuple):
     """A body as text, and how many registers it hands on through scratch."""
 
     text: str
     slots: int
 
 
-def program_body(program: Program, lane: Lane) -> Body:
+def program_body(program: Program, lane: Lane) -> BodyText:
     """`@body_W(in, out, scratch)` and what it needs."""
     text, slots = named_body(program, lane, "body")
-    return Body(f"{text}\n{routines_ir(lane, {node[0] for node in program.nodes})}", slots)
+    return BodyText(f"{text}\n{routines_ir(lane, {node[0] for node in program.nodes})}", slots)
 
 
 def named_body(
-    program: Program, lane: Lane, name: str, apart: bool = False, columns: Columns | None = None
-) -> Body:
+    program: Program, lane: Lane, name: str, apart: bool = False, columns: ColumnAccess | None = None
+) -> BodyText:
     """`@NAME_W(in, out, scratch)` without the routines it calls, for modules with several programs.
 
     `apart`: with one pointer for each input and output (in0, in1, …, out0, …, scratch), as loops need it.
@@ -254,7 +254,7 @@ define internal void @{name}_{w}({emitter.parameters}) {emitter.attribute}{{
   ret void
 }}
 """
-    return Body("\n".join([*segments, main]), emitter.slot_count)
+    return BodyText("\n".join([*segments, main]), emitter.slot_count)
 
 
 def is_short(program: Program) -> bool:
@@ -278,7 +278,7 @@ class _Emitter:
         lane: Lane,
         name: str = "body",
         apart: bool = False,
-        columns: Columns | None = None,
+        columns: ColumnAccess | None = None,
     ) -> None:
         self.program, self.lane, self.name = program, lane, name
         self.outside = columns.loop if columns else lane  # registers of inputs and outputs

@@ -22,7 +22,7 @@ from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
 from armdyn.kernels import cache
 from armdyn.kernels.arrays import FLOAT32, FLOAT64, Specification, checked_inputs, checked_out
-from armdyn.kernels.llvm.body import Body, program_body
+from armdyn.kernels.llvm.body import BodyText, program_body
 from armdyn.kernels.llvm.code import (
     ENVIRONMENT,
     Code,
@@ -55,7 +55,7 @@ from armdyn.program.program import Program, Shape
 PAST_CACHE = 2 * 2**20  # bytes of a result that does not stay in the cache
 
 
-def body_of(function: Program | Loop, lane: Lane, width: int) -> Body:
+def body_of(function: Program | Loop, lane: Lane, width: int) -> BodyText:
     """`@body_W(in, out, scratch)` in registers of a lane. `width`: numbers in the widest register."""
     if isinstance(function, Program):
         return program_body(function, lane)
@@ -63,7 +63,7 @@ def body_of(function: Program | Loop, lane: Lane, width: int) -> Body:
 
 
 def module_ir(
-    form: Specification, scalar: str, bodies: Mapping[int, Body], name: str, further: str = ""
+    form: Specification, scalar: str, bodies: Mapping[int, BodyText], name: str, further: str = ""
 ) -> str:
     """A module with `@loop_NAME` for a function in one floating-point format, and further functions.
 
@@ -79,7 +79,7 @@ def module_ir(
     return declared_once([*texts, *moves, masked_declarations(wide), loop, further, "!0 = !{i32 1}"])
 
 
-def _loop_ir(name: str, form: Specification, scalar: str, bodies: Mapping[int, Body]) -> str:
+def _loop_ir(name: str, form: Specification, scalar: str, bodies: Mapping[int, BodyText]) -> str:
     """The loop itself: full registers, then the rest one by one, or in a register that is not full."""
     lane = Lane(scalar, max(bodies))
     sizes = [sum(size for _, size in form.inputs), sum(map(prod, form.outputs))]

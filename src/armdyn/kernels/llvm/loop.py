@@ -13,8 +13,8 @@ from functools import partial
 from itertools import accumulate
 
 from armdyn.kernels.llvm.body import (
-    Body,
-    Columns,
+    BodyText,
+    ColumnAccess,
     is_short,
     named_body,
     needs_routines,
@@ -79,7 +79,7 @@ class Statements(Code):
             self.array(slots, "scratch")
             yield text
         for name, each in {self._name_of(s): s for s in statements if isinstance(s, loops.Each)}.items():
-            lane, columns = self._lane_of(each), Columns(self.lane, each.columns, len(each.inputs))
+            lane, columns = self._lane_of(each), ColumnAccess(self.lane, each.columns, len(each.inputs))
             text, slots = named_body(programs[each.program], lane, name, True, columns)
             self.array(slots * lane.width // self.lane.width, "scratch")
             yield text
@@ -115,7 +115,7 @@ class Statements(Code):
     def put(self, value: str, base: str, k: int) -> None:
         self.store(self.lane.type, value, self.at(self.lane.type, base, k))
 
-    def part(self, part: loops.Part) -> str:
+    def part(self, part: loops.Slice) -> str:
         return self.at(self.lane.type, f"%x_{part.array.name}", part.start)
 
     def integer(self, x: loops.Int) -> str:
@@ -138,7 +138,7 @@ class Statements(Code):
 
     def statement(self, statement: loops.Statement, mask: str | None) -> None:
         match statement:
-            case loops.Load(target, source, row):
+            case loops.Fetch(target, source, row):
                 self._load(target, source, row, mask)
             case loops.Save(target, row, source):
                 self._save(target, row, source, mask)
@@ -181,13 +181,13 @@ class Statements(Code):
         self.moves.add((verb, size))
         self.do(f"call void @{verb}_{size}(ptr {columns}, ptr {row}, i64 %step_{argument.name})")
 
-    def _load(self, target: loops.Part, source: loops.Argument, row: loops.Int, mask: str | None) -> None:
+    def _load(self, target: loops.Slice, source: loops.Argument, row: loops.Int, mask: str | None) -> None:
         columns = self.part(target) if mask is None else self.array(target.size, "moved")
         self._move("load", columns, self._row(source, row), target.size, source)
         if mask is not None:
             self._merge(self.part(target), columns, target.size, mask)
 
-    def _save(self, target: loops.Argument, row: loops.Int, source: loops.Part, mask: str | None) -> None:
+    def _save(self, target: loops.Argument, row: loops.Int, source: loops.Slice, mask: str | None) -> None:
         place, columns = self._row(target, row), self.part(source)
         if mask is not None:  # the others' rows are written as they are
             columns = self.array(source.size, "moved")
@@ -195,7 +195,7 @@ class Statements(Code):
             self._merge(columns, self.part(source), source.size, mask)
         self._move("store", columns, place, source.size, target)
 
-    def _set(self, target: loops.Part, value: loops.Int, mask: str | None) -> None:
+    def _set(self, target: loops.Slice, value: loops.Int, mask: str | None) -> None:
         T, w = self.lane.type, self.lane.width
         x = self.value(f"sitofp i64 {self.integer(value)} to {self.lane.scalar}")
         if w > 1:
@@ -287,7 +287,7 @@ class Statements(Code):
     def _both(self, mask: str | None, other: str) -> str:
         return other if mask is None else self.value(f"and {self.lane.mask} {mask}, {other}")
 
-    def _positive(self, part: loops.Part) -> str:
+    def _positive(self, part: loops.Slice) -> str:
         return self.value(
             f"fcmp ogt {self.lane.type} {self.get(self.part(part), 0)}, {self.lane.constant(0.0)}"
         )
@@ -335,10 +335,10 @@ class _Instances(Statements):
 # it writes its outputs, in their order.
 
 
-def loop_body(loop: loops.Loop, lane: Lane, width: int) -> Body:
+def loop_body(loop: loops.Loop, lane: Lane, width: int) -> BodyText:
     """The body in registers of a lane, and what it needs. `width`: numbers in the widest register."""
     body = _LoopAsBody(loop, lane, width)
-    return Body(f"{body.programs}\n{body.function()}", sum(body.arrays.values()))
+    return BodyText(f"{body.programs}\n{body.function()}", sum(body.arrays.values()))
 
 
 class _LoopAsBody(Statements):
@@ -372,11 +372,11 @@ class _LoopAsBody(Statements):
         pointer, k = self.columns[argument.name]
         return self.at(self.lane.type, f"%{pointer}", k)
 
-    def _load(self, target: loops.Part, source: loops.Argument, row: loops.Int, mask: str | None) -> None:
+    def _load(self, target: loops.Slice, source: loops.Argument, row: loops.Int, mask: str | None) -> None:
         if self.places.get(target.array) != source:
             self._merge(self.part(target), self._argument(source), target.size, mask)
 
-    def _save(self, target: loops.Argument, row: loops.Int, source: loops.Part, mask: str | None) -> None:
+    def _save(self, target: loops.Argument, row: loops.Int, source: loops.Slice, mask: str | None) -> None:
         if self.places.get(source.array) != target:
             self._merge(self._argument(target), self.part(source), source.size, mask)
 
@@ -392,7 +392,7 @@ def _places_outside(loop: loops.Loop) -> dict[loops.Local, loops.Argument]:
     for i, statement in enumerate(loop.body):
         before, after = loops.within(loop.body[:i]), loops.within(loop.body[i + 1 :])
         match statement:
-            case loops.Load(part, argument) if part == part.array.all:
+            case loops.Fetch(part, argument) if part == part.array.all:
                 used = [x.array for s in before for x in loops.parts_of(s)]
                 if part.array not in (*used, *_changed(after)):
                     found[part.array] = argument

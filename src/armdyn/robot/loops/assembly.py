@@ -34,7 +34,7 @@ from armdyn.kernels.loop_kernel import LoopKernel
 from armdyn.model.errors import ModelError
 from armdyn.model.robot_model import RobotModel
 from armdyn.program import Program, record
-from armdyn.program.loops import Argument, Call, Load, Local, Loop, Save, Set, While
+from armdyn.program.loops import Argument, Call, Fetch, Local, Loop, Save, Set, While
 from armdyn.robot.loops.closing import Closed, least_follower
 from armdyn.robot.related import turning_positions
 
@@ -68,9 +68,9 @@ def assembly_loop(closed: Closed, fine: float = FINE) -> Loop:
         (y.all, state.all, good.all, trust.all, going.all),
     )
     body = (
-        Load(x.all, X),
-        Load(y.all, START),
-        Load(good.all, START),
+        Fetch(x.all, X),
+        Fetch(y.all, START),
+        Fetch(good.all, START),
         Set(trust[0], 0),
         Set(trust[1], 1),
         Set(going.all, 1),
