@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
@@ -200,29 +200,50 @@ def definition(prefix: str, name: str, program: Program, scalar: str) -> str:
 
 
 def _statements(program: Program, scalar: str) -> Iterator[str]:
-    places = [f"{x}[{k}]" for x, size in _input_names(program) for k in range(size)]
-    suffix = "f" if scalar == "float" else ""
-    values: list[str] = []
     used = {node[1] for node in program.nodes if node[0] == "input"}
     start = 0
     for x, size in _input_names(program):
         if not used & set(range(start, start + size)):
             yield f"    (void){x};"
         start += size
+    suffix = "f" if scalar == "float" else ""
+    places = [f"{x}[{k}]" for x, size in _input_names(program) for k in range(size)]
+    names = [x for x, _ in _outputs(program)]
+    for line in straight_line(
+        program,
+        places,
+        names,
+        f"const {scalar}",
+        lambda value: number(value, scalar),
+        lambda op, *arguments: OPS[op].c.format(*arguments, f=suffix),
+    ):
+        yield f"    {line}"
+
+
+def straight_line(
+    program: Program,
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+    declared: str,
+    number: Callable[[float], str],
+    spelled: Callable[..., str],
+) -> Iterator[str]:
+    """A program's operations, one variable `declared` for each, then its outputs: C or JavaScript.
+
+    `inputs` are the places of its scalars, `outputs` the names of arrays.
+    """
+    values: list[str] = []
     for i, node in enumerate(program.nodes):
         if node[0] == "const":
-            values.append(number(node[1], scalar))
+            values.append(number(node[1]))
         elif node[0] == "input":
-            values.append(places[node[1]])
+            values.append(inputs[node[1]])
         else:
-            expression = OPS[node[0]].c.format(*(values[a] for a in node[1:]), f=suffix)
-            yield f"    const {scalar} v{i} = {expression};"
+            yield f"{declared} v{i} = {spelled(node[0], *(values[a] for a in node[1:]))};"
             values.append(f"v{i}")
-    k = 0
-    for x, size in _outputs(program):
-        for j in range(size):
-            yield f"    {x}[{j}] = {values[program.results[k]]};"
-            k += 1
+    for name, results in zip(outputs, program.by_output(values), strict=True):
+        for j, value in enumerate(results):
+            yield f"{name}[{j}] = {value};"
 
 
 def number(value: float, scalar: str) -> str:

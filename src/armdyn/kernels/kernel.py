@@ -76,7 +76,7 @@ def _evaluated(kernel: Specification, inputs: Sequence[np.ndarray], batch: Shape
 Backend = Literal["compiled", "evaluator"]
 
 
-class Run(Protocol):
+class Runner(Protocol):
     """A kernel on a backend."""
 
     @property
@@ -105,7 +105,7 @@ class Library(Protocol):
         """Results as by `Kernel.call`, where some of the arrays are the library's."""
 
 
-BACKENDS: dict[str, Callable[[Specification], Run]] = {
+BACKENDS: dict[str, Callable[[Specification], Runner]] = {
     "compiled": Compiled,
     "evaluator": Evaluated,
     "cuda": lambda specification: library("cupy").OnGpu(specification),  # chosen by arrays, not by name
@@ -211,7 +211,7 @@ class Kernel:
         self.source: Callable[[], tuple[Any, ...]] | None = (
             None  # what makes it in another process, as pickle has it
         )
-        self._runs: dict[str, Run] = {}
+        self._runs: dict[str, Runner] = {}
         self._quick = _Quick()
 
     @classmethod
@@ -237,7 +237,7 @@ class Kernel:
             )
         return self.source()
 
-    def on(self, backend: str) -> Run:
+    def on(self, backend: str) -> Runner:
         """The kernel on a backend, made ready when first asked for."""
         if backend not in self._runs:
             with lock():

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,10 +19,6 @@ from armdyn.program.ops import OPS
 #
 # A rule looks at the arguments and returns the node to use instead, or None. They are exact in real
 # arithmetic and never add operations; a product with a constant zero is zero, whatever the other factor.
-
-
-Rule = Callable[["Tape", int, int], int | None]
-UnaryRule = Callable[["Tape", int], int | None]
 
 
 def add_zero(t: Tape, a: int, b: int) -> int | None:
@@ -288,6 +285,7 @@ class Recorder:
 
 
 Shape = tuple[int, ...]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -320,12 +318,32 @@ class Program:
                 lines.append(f"  %{i} = {names[node[1]]}")
             else:
                 lines.append(f"  %{i} = {node[0]} " + " ".join(f"%{a}" for a in node[1:]))
-        start = 0
-        for name, shape in self.outputs:
-            size = prod(shape)
-            lines.append(f"  {name}{list(shape)} = " + " ".join(f"%{r}" for r in self.results[start:][:size]))
-            start += size
+        labels = [f"%{i}" for i in range(len(self.nodes))]
+        for (name, shape), results in zip(self.outputs, self.by_output(labels), strict=True):
+            lines.append(f"  {name}{list(shape)} = " + " ".join(results))
         return "\n".join(lines)
+
+    def by_output(self, values: Sequence[T]) -> list[list[T]]:
+        """What stands for the results among what stands for the nodes: one flat list per output."""
+        found = iter([values[r] for r in self.results])
+        return [list(islice(found, prod(shape))) for _, shape in self.outputs]
+
+    def values(
+        self,
+        inputs: Sequence[Any],
+        apply: Callable[..., Any],
+        constant: Callable[[float], Any] = lambda value: value,
+    ) -> list[list[Any]]:
+        """The results by output: `inputs` are the scalars, `apply(operation, *arguments)` computes."""
+        found: list[Any] = []
+        for node in self.nodes:
+            if node[0] == "const":
+                found.append(constant(node[1]))
+            elif node[0] == "input":
+                found.append(inputs[node[1]])
+            else:
+                found.append(apply(node[0], *(found[a] for a in node[1:])))
+        return self.by_output(found)
 
 
 def record(
@@ -387,23 +405,10 @@ def needed(nodes: Sequence[Node], results: Sequence[int]) -> tuple[tuple[Node, .
 
 def inline(program: Program, columns: Sequence[Sequence[Any]]) -> list[list[Any]]:
     """Run a program on scalars, one list per input; one flat list per output."""
-    inputs = [x for column in columns for x in column]
-    values: list[Any] = []
-    for node in program.nodes:
-        if node[0] == "const":
-            values.append(node[1])
-        elif node[0] == "input":
-            values.append(inputs[node[1]])
-        else:
-            values.append(_applied(node[0], [values[a] for a in node[1:]]))
-    results, start = [], 0
-    for _, shape in program.outputs:
-        results.append([values[r] for r in program.results[start : start + prod(shape)]])
-        start += prod(shape)
-    return results
+    return program.values([x for column in columns for x in column], _applied)
 
 
-def _applied(op: str, arguments: list[Any]) -> Any:
+def _applied(op: str, *arguments: Any) -> Any:
     recorder = next((x for x in arguments if isinstance(x, Recorder)), None)
     if recorder is None:
         return float(OPS[op].value(*arguments))

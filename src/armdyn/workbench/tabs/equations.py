@@ -110,11 +110,11 @@ def derive(robot: Robot) -> Derived:
 
 def _whole(equations: Equations) -> dict[str, Callable[[], Markup]]:
     """The sections of the document, each by its title; what they name on the way stands below each."""
-    from armdyn.exact.printing.document import Section
+    from armdyn.exact.printing.document import Passage
     from armdyn.exact.printing.mathml import MATHML
     from armdyn.exact.written import sections
 
-    def block(part: Section) -> Markup:
+    def block(part: Passage) -> Markup:
         lines = [paragraph(part.text)] if part.text else []
         return join([*lines, _formulas(part.lines)] if part.lines else lines)
 
