@@ -404,7 +404,7 @@ def dependence(ring: Ring, rows: Sequence[Row], columns: Sequence[int]) -> Depen
         for j, support in image.echelon(values, columns).items():
             pairs = zip(rows, values, strict=True)
             touched = [(row, x) for row, x in pairs if j in row or support.keys() & row]
-            solved = _solved(field, image.prime, touched, j, list(support))
+            solved = _solved(field, image, touched, j, list(support))
             if solved is None:
                 break
             found[j] = {k: field.expression(x) for k, x in solved.items()}
@@ -414,17 +414,17 @@ def dependence(ring: Ring, rows: Sequence[Row], columns: Sequence[int]) -> Depen
 
 
 def _solved(
-    field: Field, prime: int, rows: Sequence[tuple[Row, Numbers]], j: int, unknown: Sequence[int]
+    field: Field, image: Image, rows: Sequence[tuple[Row, Numbers]], j: int, unknown: Sequence[int]
 ) -> dict[int, Quotient] | None:
     """The coefficients of column j, None if they do not hold in all rows."""
-    chosen = _simplest(prime, rows, {*unknown, j}, unknown)
+    chosen = _simplest(image, rows, {*unknown, j}, unknown)
     system = [{k: field.of(row[k]) for k in (*unknown, j) if k in row} for row in chosen]
     found = _eliminated(system, j, unknown)
     return found if found is not None and _holds(field, [row for row, _ in rows], j, found) else None
 
 
 def _simplest(
-    prime: int, rows: Sequence[tuple[Row, Numbers]], wanted: set[int], unknown: Sequence[int]
+    image: Image, rows: Sequence[tuple[Row, Numbers]], wanted: set[int], unknown: Sequence[int]
 ) -> list[Row]:
     """Independent rows, as many as unknowns and as short as can be."""
 
@@ -432,22 +432,10 @@ def _simplest(
         entries = [len(x) for k, x in pair[0].items() if k in wanted]
         return len(entries), sum(entries)
 
-    chosen: list[Row] = []
-    reduced: list[tuple[int, Numbers]] = []  # rows with a leading one, by column
-    for row, numbers in sorted(rows, key=length):
-        if len(chosen) == len(unknown):
-            break
-        values = {k: numbers[k] for k in unknown if k in numbers}
-        for lead, other in reduced:
-            if factor := values.get(lead, 0):
-                for k, x in other.items():
-                    values[k] = (values.get(k, 0) - factor * x) % prime
-        first = next((k for k, x in values.items() if x), None)
-        if first is not None:
-            inverse = pow(values[first], -1, prime)
-            reduced.append((first, {k: x * inverse % prime for k, x in values.items() if x}))
-            chosen.append(row)
-    return chosen
+    ordered = sorted(rows, key=length)
+    transposed = [{r: x[k] for r, (_, x) in enumerate(ordered) if k in x} for k in unknown]
+    dependent = image.echelon(transposed, range(len(ordered)))
+    return [row for r, (row, _) in enumerate(ordered) if r not in dependent]
 
 
 def _eliminated(

@@ -29,6 +29,7 @@ from armdyn.exact.printing.names import free_letter
 from armdyn.exact.printing.printer import Printer
 from armdyn.exact.printing.styles import LATEX, PAGE, TEXT, Style
 from armdyn.exact.ring import Poly, Ring, check_written
+from armdyn.exact.written import matrix_lines, vector_passage
 from armdyn.expression import ArmdynError, Atom, Expression, TooLargeError, expression, limited, parse
 from armdyn.model import edit
 from armdyn.model.lowering import lower, product
@@ -51,11 +52,10 @@ def sections(found: InCoordinates, style: Style) -> list[Passage]:
     parts = [Passage("Coordinates", _meaning(found, style, letter), _coordinates(found, printer, letter))]
     if found.inverse is not None:
         parts.append(Passage("Equations of motion", "Friction is left out.", _motion(found, printer)))
-    parts.append(Passage("Inertia matrix", "", _matrix_lines("b", found.B.rows, printer, symmetric=True)))
-    parts.append(Passage("Coriolis matrix", "", _matrix_lines("c", found.C.rows, printer)))
-    parts.append(_vector("Gravity torques", "g", found.g, printer))
-    if any(x.poly for x in found.springs):
-        parts.append(_vector("Spring torques", "e", found.springs, printer))
+    parts.append(Passage("Inertia matrix", "", matrix_lines("b", found.B, printer, symmetric=True)))
+    parts.append(Passage("Coriolis matrix", "", matrix_lines("c", found.C, printer)))
+    parts.append(vector_passage("Gravity torques", "g", found.g, printer))
+    parts.append(vector_passage("Spring torques", "e", found.springs, printer))
     parts.append(Passage("Where", "", [*printer.definitions.items(), *_angles(found, printer, letter)]))
     return [part for part in parts if part.lines or part.text]
 
@@ -79,12 +79,9 @@ def _coordinates(found: InCoordinates, printer: Printer, letter: str) -> list[Li
     """p = J q, or the entries of J and its determinant."""
     style, basis = printer.style, printer.basis
     if found.inverse is None:
-        lines = [
-            (style.entry("J", (i + 1, k + 1)), _parts(printer, Entry(basis, basis.read(str(x)))))
-            for i, row in enumerate(found.J)
-            for k, x in enumerate(row)
-        ]
-        return [*lines, (style.words("det J"), _parts(printer, found.determinant))]
+        J = [[Entry(basis, basis.read(str(x))) for x in row] for row in found.J]
+        lines = matrix_lines("J", J, printer)
+        return [*lines, (style.words("det J"), found.determinant.parts(printer) or [style.zero])]
     old = replace(style, letters=("", ""))
     names = [old.generator(f"q{k + 1}", basis) for k in range(basis.n)]
     return [(_position(style, basis, letter, i), _sum(style, row, names)) for i, row in enumerate(found.J)]
@@ -113,32 +110,6 @@ def _motion(found: InCoordinates, printer: Printer) -> list[Line]:
     return lines
 
 
-def _vector(title: str, letter: str, entries: Array[Entry], printer: Printer) -> Passage:
-    if not any(x.poly for x in entries):
-        return Passage(title, "None.")
-    lines = [(printer.style.entry(letter, (i + 1,)), _parts(printer, x)) for i, x in enumerate(entries)]
-    return Passage(title, "", lines)
-
-
-def _matrix_lines(
-    letter: str, rows: list[list[Entry]], printer: Printer, symmetric: bool = False
-) -> list[Line]:
-    style, lines = printer.style, []
-    for i, row in enumerate(rows):
-        for k, x in enumerate(row):
-            if symmetric and k < i:
-                continue
-            left = style.entry(letter, (i + 1, k + 1))
-            if symmetric and k > i:
-                left += style.equals + style.entry(letter, (k + 1, i + 1))
-            lines.append((left, _parts(printer, x)))
-    return lines
-
-
-def _parts(printer: Printer, x: Entry) -> list[str]:
-    return printer.poly_parts(x.poly) or [printer.style.zero]
-
-
 def _angles(found: InCoordinates, printer: Printer, letter: str) -> list[Line]:
     """Lines for joints in terms of p where equations keep joints; else for each c1 and s1 not of one p."""
     style, basis = printer.style, printer.basis
@@ -146,7 +117,7 @@ def _angles(found: InCoordinates, printer: Printer, letter: str) -> list[Line]:
         return []
     names = [_position(style, basis, letter, k) for k in range(basis.n)]
     rows = (*found.B, *found.C, found.g.rows, found.springs.rows)
-    used = {name for row in rows for x in row for name in _generators(x.poly)}
+    used = {name for row in rows for x in row for name in x.poly.generators()}
     lines = []
     for i, row in enumerate(found.inverse):
         terms = _sum(style, row, names)
@@ -157,10 +128,6 @@ def _angles(found: InCoordinates, printer: Printer, letter: str) -> list[Line]:
                 if f"{kind}{i + 1}" in used:
                     lines.append((style.trig(kind, str(i + 1)), [style.function(function, style.sum(terms))]))
     return lines
-
-
-def _generators(poly: Poly) -> set[str]:
-    return {poly.ring.names[i] for exponents in poly.terms() for i, e in enumerate(exponents) if e}
 
 
 # ------------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from typing import Any
 
 import flint
 
-from armdyn.exact.runs import Run, Turning
+from armdyn.exact.runs import Run, summed_angles
 from armdyn.expression import ArmdynError, Atom, Expression
 from armdyn.model.errors import ModelError
 from armdyn.model.robot_model import RobotModel
@@ -137,9 +137,10 @@ class Ring:
         which angles are sums of multiples, which matters to printing alone."""
         self.joints = tuple(joints)
         n = len(self.joints)
-        self.turning = Turning(n, runs)
         self.related = tuple(related)
-        self.summed, self.cosines, self.sines = self.turning.summed, self.turning.cosines, self.turning.sines
+        self.summed = summed_angles(n, runs)
+        labels = ["_".join(str(j + 1) for j in joints) for joints in self.summed]
+        self.cosines, self.sines = ([f"{kind}{label}" for label in labels] for kind in "cs")
         self.atoms = _closed(atoms)
         self.inverted = sorted(set(inverted), key=lambda a: a.sort_key)
         squared = [a for a in self.atoms if a.kind in _SQUARED]
@@ -421,6 +422,10 @@ class Poly:
     def terms(self) -> dict[tuple[int, ...], Fraction]:
         """Coefficients by exponents."""
         return {m: Fraction(int(c.p), int(c.q)) for m, c in self.p.to_dict().items()}
+
+    def generators(self) -> list[str]:
+        """The generators that occur."""
+        return [name for name, e in zip(self.ring.names, self.p.degrees(), strict=True) if e > 0]
 
     def derivative(self, generator: str) -> Poly:
         """Derivative by a generator that no relation binds: a velocity or an acceleration."""

@@ -132,12 +132,8 @@ class Recursion:
         return [
             (left, full.constant(Expression.of(right)))
             for left, right in found
-            if isinstance(left, Poly) and left and _generators(left) <= used
+            if isinstance(left, Poly) and left and used.issuperset(left.generators())
         ]
-
-
-def _generators(x: Poly) -> set[str]:
-    return {x.ring.names[k] for m in x.terms() for k, e in enumerate(m) if e}
 
 
 def _about_com(inertia: Inertia) -> tuple[tuple[Any, ...], Vector, tuple[Any, ...]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from armdyn.display import shown_or_none
 from armdyn.exact.closed_form import ClosedForm, coriolis_in_rates, grouped
-from armdyn.exact.form import SHOWN, Form, displayed
+from armdyn.exact.form import SHOWN, Array, Form, Formula, displayed
 from armdyn.exact.printing.document import Passage, aligned_rows
 from armdyn.exact.printing.printer import LIMIT, Printer
 from armdyn.exact.printing.styles import LATEX, Style
@@ -50,11 +50,12 @@ def sections(equations: ClosedForm, style: Style, notation: Notation) -> list[Pa
         spelling = Printer(written.basis, style)
     check_written(written.terms)
     found = [coordinates(equations, printer.style)]
-    found += [_motion(equations, printer, names), _inertia(written, spelling, names)]
+    found.append(_motion(equations, printer, names))
+    found.append(Passage("Inertia matrix", "", matrix_lines(names.B, written.B, spelling, symmetric=True)))
     found.append(_velocity(written, spelling, names))
-    found.append(_vector(written, spelling, "Gravity torques", names.g, written.g.rows))
-    found.append(_vector(equations, printer, "Spring torques", "e", equations.springs.rows))
-    found.append(_vector(equations, printer, "Friction torques", "f", equations.friction.rows))
+    found.append(vector_passage("Gravity torques", names.g, written.g, spelling))
+    found.append(vector_passage("Spring torques", "e", equations.springs, printer))
+    found.append(vector_passage("Friction torques", "f", equations.friction, printer))
     named = printer.definitions | spelling.definitions
     lines = [*named.items(), *_speeds(equations, printer.style), *bells(equations, printer.style)]
     found.append(Passage("Where", loads(equations, style), lines))
@@ -81,7 +82,7 @@ def coordinates(equations: ClosedForm, style: Style) -> Passage:
 
 def _has_long_sums(equations: ClosedForm) -> bool:
     """Whether a long run of parallel axes makes entries long: then sums of constants get names."""
-    if not equations.basis.kinematic.turning.has_sums:
+    if all(len(joints) == 1 for joints in equations.basis.kinematic.summed):
         return False
     return any(x.size > LIMIT for M in ("B", "C") for row in getattr(equations, M) for x in row)
 
@@ -183,15 +184,20 @@ def _velocity_terms(
             yield printer.times(coefficient, product)
 
 
-def _inertia(equations: ClosedForm, printer: Printer, names: Letters) -> Passage:
+def matrix_lines(
+    letter: str, rows: Iterable[Sequence[Formula]], printer: Printer, symmetric: bool = False
+) -> list[tuple[str, list[str]]]:
+    """Lines "b[1,2] = …" for the entries of a matrix; of a symmetric one "b[1,2] = b[2,1] = …"."""
     style, lines = printer.style, []
-    for i in range(equations.n):
-        for j in range(i, equations.n):
-            left = style.entry(names.B, (i + 1, j + 1))
-            if i != j:
-                left += style.equals + style.entry(names.B, (j + 1, i + 1))
-            lines.append((left, printer.parts(equations.B[i, j]) or [style.zero]))
-    return Passage("Inertia matrix", "", lines)
+    for i, row in enumerate(rows):
+        for j, entry in enumerate(row):
+            if symmetric and j < i:
+                continue
+            left = style.entry(letter, (i + 1, j + 1))
+            if symmetric and j > i:
+                left += style.equals + style.entry(letter, (j + 1, i + 1))
+            lines.append((left, entry.parts(printer) or [style.zero]))
+    return lines
 
 
 def _velocity(equations: ClosedForm, printer: Printer, names: Letters) -> Passage:
@@ -232,12 +238,13 @@ def _velocity(equations: ClosedForm, printer: Printer, names: Letters) -> Passag
     return Passage("Coriolis matrix", "", lines)
 
 
-def _vector(equations: ClosedForm, printer: Printer, title: str, letter: str, entries: list[Form]) -> Passage:
+def vector_passage(title: str, letter: str, entries: Array[Any], printer: Printer) -> Passage:
+    """A line for each entry of a vector. Without springs or friction there is nothing to say."""
     if all(entry.is_zero for entry in entries):
         return Passage(title) if letter in ("e", "f") else Passage(title, "None.")
     style = printer.style
     lines = [
-        (style.entry(letter, (i + 1,)), printer.parts(entry) or [style.zero])
+        (style.entry(letter, (i + 1,)), entry.parts(printer) or [style.zero])
         for i, entry in enumerate(entries)
     ]
     return Passage(title, "", lines)

@@ -186,7 +186,7 @@ def _table_row(left: str, sign: str, right: str) -> str:
 def inline(entry: Printed) -> str:
     """One entry of the equations as an inline formula; what had to be named follows it."""
     printer = Printer(entry.basis, MATHML)
-    text = entry.spelled(printer)
+    text = MATHML.sum(entry.parts(printer))
     for name, parts in printer.definitions.items():
         text += f'<mo>,</mo><mspace width="1em"/>{name}<mo>=</mo>{MATHML.sum(parts)}'
     return f"<math>{text}</math>"

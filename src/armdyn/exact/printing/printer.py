@@ -288,7 +288,7 @@ class Printed(Protocol):
 
     basis: Basis
 
-    def spelled(self, printer: Printer) -> str: ...
+    def parts(self, printer: Printer) -> list[str]: ...
 
 
 @dataclass
