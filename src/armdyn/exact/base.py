@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from math import lcm
+from math import lcm, prod
 from typing import Any, Literal, TypeAlias
 
 import flint
@@ -74,12 +74,9 @@ class Field:
 
     def _conjugate(self, x: Any, i: int) -> Any:
         """The polynomial with the sign of a root changed."""
-        parts = collected(Poly(self.ring, x), [i])
-        total = self.ring.context.constant(0)
-        for outer, part in parts.items():
-            root = self.ring.gen(self.ring.names[i]).p ** int(outer[i])
-            total = total + part.p * root * (-1 if outer[i] % 2 else 1)
-        return total
+        root = self.ring.gen(self.ring.names[i]).p
+        parts = collected(Poly(self.ring, x), [i]).items()
+        return sum((part.p * (-root) ** int(outer[i]) for outer, part in parts), self.ring.zero.p)
 
     def _cancelled(self, above: Any, below: Any) -> tuple[Any, Any]:
         """Numerator and denominator without common factors; the denominator's leading coefficient is one."""
@@ -106,11 +103,8 @@ class Field:
     def _written(self, polynomial: Any) -> Expression:
         total = ZERO
         for exponents, coefficient in Poly(self.ring, polynomial).terms().items():
-            term = Expression.of(coefficient)
-            for i, e in enumerate(exponents):
-                if e:
-                    term = term * self._atoms[i] ** int(e)
-            total = total + term
+            powers = (self._atoms[i] ** int(e) for i, e in enumerate(exponents) if e)
+            total = total + prod(powers, start=Expression.of(coefficient))
         return total
 
 
@@ -188,8 +182,8 @@ def rows(closed: ClosedForm, columns: Sequence[int]) -> list[Row]:
 
 def _energies(closed: ClosedForm, columns: Sequence[int]) -> Iterator[tuple[Key, int, Poly]]:
     """The functions in the energies: which, of which parameter, with which coefficient."""
-    moving = _moving(closed.basis.kinematic)
-    still = (0,) * len(closed.basis.kinematic.names)
+    ring = closed.basis.kinematic
+    moving, still = _moving(ring), (0,) * len(ring.names)
     for kind, beta in (("T", closed.beta_T), ("U", closed.beta_U)):
         for p in columns:
             if p in beta:
@@ -201,8 +195,7 @@ def _energies(closed: ClosedForm, columns: Sequence[int]) -> Iterator[tuple[Key,
 def _torques(closed: ClosedForm, columns: Sequence[int]) -> Iterator[tuple[Key, int, Poly]]:
     """The same of friction: sgn² counts as 1, which it is but at rest."""
     ring = closed.basis.kinematic
-    moving = _moving(ring)
-    still = (0,) * len(ring.names)
+    moving, still = _moving(ring), (0,) * len(ring.names)
     signs = {i for i, name in enumerate(ring.names) if name.startswith("sgn")}
     for i, torques in enumerate(closed.friction_columns):
         for p in columns:
@@ -250,11 +243,10 @@ def _inverses(ring: Ring) -> Iterator[tuple[int, Any]]:
 
 def _times(ring: Ring, x: Any, i: int, divisor: Any, most: int) -> Any:
     """x · divisor^most, generator i being 1/divisor."""
-    parts = collected(Poly(ring, x), [i])
-    total = ring.context.constant(0)
-    for outer, part in parts.items():
-        total = total + part.p * divisor ** (most - int(outer[i]))
-    return ring.reduce(total)
+    parts = collected(Poly(ring, x), [i]).items()
+    return ring.reduce(
+        sum((part.p * divisor ** (most - int(outer[i])) for outer, part in parts), ring.zero.p)
+    )
 
 
 # ---- coordinates -------------------------------------------------------------------------------------------
@@ -613,13 +605,7 @@ def exact_grouping(model: RobotModel, zeros: Zeros, friction: bool) -> Grouping:
 
 def written_values(grouping: Grouping, parameters: Sequence[Expression]) -> list[Expression]:
     """The base parameters in the symbols of the description."""
-    found = []
-    for row in grouping.rows:
-        total = ZERO
-        for p, x in row.items():
-            total = total + x * parameters[p]
-        found.append(total)
-    return found
+    return [sum((x * parameters[p] for p, x in row.items()), ZERO) for row in grouping.rows]
 
 
 # ------------------------------------------------------------------------------------------------------------

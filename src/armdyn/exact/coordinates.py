@@ -101,9 +101,8 @@ def _motion(found: InCoordinates, printer: Printer) -> list[Line]:
     for i, g in enumerate(found.g):
         row = [(found.B[i, k].poly, f"qdd{k + 1}") for k in range(n) if found.B[i, k].poly]
         terms = [printer.times(printer.poly_parts(x), style.generator(q, printer.basis)) for x, q in row]
-        speeds = g.poly.ring.zero
-        for k in range(n):
-            speeds = speeds + found.C[i, k].poly * g.poly.ring.gen(f"qd{k + 1}")
+        ring = g.poly.ring
+        speeds = sum((found.C[i, k].poly * ring.gen(f"qd{k + 1}") for k in range(n)), ring.zero)
         held = (speeds, g.poly, found.springs[i].poly)
         terms += [part for poly in held if poly for part in printer.poly_parts(poly)]
         lines.append((style.entry("tau", (i + 1,)), terms or [style.zero]))
@@ -400,11 +399,8 @@ class _Change:
         return c, s
 
     def _linear(self, row: np.ndarray, prefix: str) -> Poly:
-        total = self.ring.zero
-        for k, x in enumerate(row):
-            if x != 0:
-                total = total + x * self.ring.gen(f"{prefix}{k + 1}")
-        return total
+        terms = (x * self.ring.gen(f"{prefix}{k + 1}") for k, x in enumerate(row) if x != 0)
+        return sum(terms, self.ring.zero)
 
     def __call__(self, poly: Poly) -> Poly:
         names = poly.ring.names
@@ -450,10 +446,7 @@ def _varying(equations: ClosedForm, entries: list[list[Expression]]) -> InCoordi
 
 def _rate(x: Poly, n: int) -> Poly:
     """ẋ = Σ ∂x/∂q_k q̇_k."""
-    total = x.ring.zero
-    for k in range(n):
-        total = total + x.by_joint(k) * x.ring.gen(f"qd{k + 1}")
-    return total
+    return sum((x.by_joint(k) * x.ring.gen(f"qd{k + 1}") for k in range(n)), x.ring.zero)
 
 
 # ---- matrices --------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 import flint
@@ -273,11 +274,9 @@ class Ring:
         """An exact number of the description as an element."""
         total = self.context.constant(0)
         for monomial, coefficient in Expression.of(x).terms:
-            term = self.context.constant(flint.fmpq(coefficient.numerator, coefficient.denominator))
-            for atom, exponent in monomial:
-                name = str(atom) if exponent > 0 else f"1/{atom}"
-                term = term * self._g(name) ** abs(exponent)
-            total = total + term
+            number = self.context.constant(flint.fmpq(coefficient.numerator, coefficient.denominator))
+            factors = (self._g(str(atom) if e > 0 else f"1/{atom}") ** abs(e) for atom, e in monomial)
+            total = total + prod(factors, start=number)
         return Poly(self, self.reduce(total))
 
     def include(self, x: Poly) -> Poly:
@@ -371,10 +370,7 @@ class Poly:
         return Poly(self.ring, self.p * (1 / flint.fmpq(_number(other))))
 
     def __pow__(self, exponent: int) -> Poly:
-        result = self.ring.one
-        for _ in range(exponent):
-            result = result * self
-        return result
+        return prod([self] * exponent, start=self.ring.one)
 
     def cos(self) -> Poly:
         """Cosine of an angle that is registered."""

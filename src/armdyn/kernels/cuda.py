@@ -18,7 +18,7 @@ from armdyn.expression import ArmdynError
 from armdyn.kernels.c import LoopPrinter, Place, check_constants, number
 from armdyn.program import loops
 from armdyn.program.ops import OPS
-from armdyn.program.program import Program, needed
+from armdyn.program.program import Program, is_short, needed
 
 # ------------------------------------------------------------------------------------------------------------
 # Long programs in parts that registers can hold: each part computes some of the results from the inputs.
@@ -101,7 +101,6 @@ def most_alive(program: Program) -> int:
 
 SCALARS = {"float64": "double", "float32": "float"}  # the C type by NumPy's name
 LONGEST = 30_000  # operations: about two minutes of CUDA's compiler
-SHORT = 200  # operations: a call would cost more than the code it saves
 
 
 def check_length(name: str, program: Program) -> None:
@@ -111,11 +110,6 @@ def check_length(name: str, program: Program) -> None:
             f"{name}: a program of {program.operations} operations is too long for a GPU; at most {LONGEST} "
             "are allowed. NumPy arrays have no such limit"
         )
-
-
-def is_short(program: Program) -> bool:
-    """True if a program is so short that it is inlined wherever it is called."""
-    return sum(program.counts.values()) <= SHORT
 
 
 def device_function(name: str, program: Program, scalar: str, several: bool = True) -> str:

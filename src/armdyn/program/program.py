@@ -286,6 +286,7 @@ class Recorder:
 
 Shape = tuple[int, ...]
 T = TypeVar("T")
+SHORT = 200  # operations
 
 
 @dataclass(frozen=True)
@@ -344,6 +345,11 @@ class Program:
             else:
                 found.append(apply(node[0], *(found[a] for a in node[1:])))
         return self.by_output(found)
+
+
+def is_short(program: Program) -> bool:
+    """True if a loop has the program's operations in place of a call, which would cost more than it saves."""
+    return sum(program.counts.values()) <= SHORT
 
 
 def record(

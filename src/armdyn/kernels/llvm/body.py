@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from armdyn.kernels.llvm.code import Code, Lane, per_lane
 from armdyn.program.ops import OPS
-from armdyn.program.program import Program
+from armdyn.program.program import Program, is_short
 
 # ------------------------------------------------------------------------------------------------------------
 # Sine and cosine of a register as LLVM IR: to 2 ulp for |x| ≤ 1e5 in double precision, to 2⁻²⁴ in single.
@@ -206,7 +206,6 @@ done:
 Place: TypeAlias = tuple[str, int]  # a pointer, and the register behind it
 SEGMENT = 600  # operations in one function
 _PLAIN = ("fadd", "fsub", "fmul", "fdiv", "fneg")
-SHORT = 200  # operations: in a loop, a call would cost more than the code it saves
 
 
 @dataclass(frozen=True)
@@ -255,11 +254,6 @@ define internal void @{name}_{w}({emitter.parameters}) {emitter.attribute}{{
 }}
 """
     return BodyText("\n".join([*segments, main]), emitter.slot_count)
-
-
-def is_short(program: Program) -> bool:
-    """True if a loop has the program's operations in place of a call."""
-    return sum(program.counts.values()) <= SHORT
 
 
 def _places(name: str, sizes: Sequence[int], apart: bool, strides: Sequence[int]) -> list[Place]:

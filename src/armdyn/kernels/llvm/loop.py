@@ -15,7 +15,6 @@ from itertools import accumulate
 from armdyn.kernels.llvm.body import (
     BodyText,
     ColumnAccess,
-    is_short,
     named_body,
     needs_routines,
     routines_ir,
@@ -31,6 +30,7 @@ from armdyn.kernels.llvm.code import (
     workspace_ir,
 )
 from armdyn.program import loops
+from armdyn.program.program import is_short
 
 
 def loop_ir(loop: loops.Loop, width: int, name: str) -> str:
