@@ -678,15 +678,11 @@ class Array(Generic[T]):
     def __sub__(self, other: object) -> Array[Any]:
         """The differences from the entries of an array, a list or a SymPy matrix: zeros where they agree."""
         rows = self._rows_of(other)
-        if not isinstance(rows, list):
-            return NotImplemented
-        return Array(_differences(self.rows, rows))
+        return Array(_differences(self.rows, rows)) if isinstance(rows, list) else NotImplemented
 
     def __rsub__(self, other: object) -> Array[Any]:
         rows = self._rows_of(other)
-        if not isinstance(rows, list):
-            return NotImplemented
-        return Array(_differences(rows, self.rows))
+        return Array(_differences(rows, self.rows)) if isinstance(rows, list) else NotImplemented
 
     _op_priority = 20.0  # a SymPy matrix leaves the difference to `__rsub__`
 

@@ -277,12 +277,6 @@ class OnGpu:
         self._plans: dict[Any, Plan] = {}
         self._codes: dict[tuple[str, Access, int], tuple[CudaFunction, ...]] = {}  # by type, form and device
 
-    def quick(self, *arrays: Any) -> None:
-        """Always None: nothing is quicker than the call below."""
-
-    def get_ready(self) -> None:
-        """Does nothing: what is compiled depends on the arrays."""
-
     def __call__(self, arrays: Sequence[Any], out: Any) -> Any:
         import cupy
 

@@ -36,12 +36,6 @@ class Evaluated:
     def __init__(self, specification: Specification) -> None:
         self.specification = specification
 
-    def quick(self, *arrays: Any) -> None:
-        """Always None: nothing is quick here."""
-
-    def get_ready(self) -> None:
-        """Does nothing: nothing has to be made."""
-
     def __call__(self, arrays: Sequence[Any], out: Any) -> Any:
         kernel = self.specification
         inputs, batch = checked_inputs(kernel.name, kernel.inputs, arrays)
@@ -74,19 +68,7 @@ def _evaluated(kernel: Specification, inputs: Sequence[np.ndarray], batch: Shape
 
 
 Backend = Literal["compiled", "evaluator"]
-
-
-class Runner(Protocol):
-    """A kernel on a backend."""
-
-    @property
-    def quick(self) -> Callable[..., Any]:
-        """The result for arrays of the simplest kind, or None: then the call below decides."""
-
-    def get_ready(self) -> None:
-        """Make the code now instead of when it is first needed."""
-
-    def __call__(self, arrays: Sequence[Any], out: Any) -> Any: ...
+Runner: TypeAlias = Callable[[Sequence[Any], Any], Any]  # a kernel on a backend, of its arrays and `out`
 
 
 class Library(Protocol):
@@ -243,7 +225,8 @@ class Kernel:
             with lock():
                 if backend not in self._runs:
                     run = self._runs[backend] = BACKENDS[backend](self.specification)
-                    self._quick[backend] = run.quick
+                    if isinstance(run, Compiled):
+                        self._quick[backend] = run.quick
         return self._runs[backend]
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
@@ -264,11 +247,12 @@ class Kernel:
 
     def compile(self) -> None:
         """Make all compiled code ready, for single calls and for batches."""
-        self.on("compiled").get_ready()
+        run: Any = self.on("compiled")
+        run.get_ready()
 
 
 class _Quick(dict[str, Callable[..., Any]]):
-    """The quick calls of a kernel by backend. One that is not ready yet does nothing."""
+    """The quick calls of a kernel by backend. Where there is none, or not yet, it does nothing."""
 
     def __missing__(self, backend: str) -> Callable[..., Any]:
         return lambda *_: None

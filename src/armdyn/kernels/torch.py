@@ -6,7 +6,7 @@ gradients or traces the call, the kernel is called at once; else by the operator
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -189,13 +189,13 @@ def _contiguous_run(handle: str, arrays: Sequence[Any]) -> list[Any]:
 def _shapes(handle: str, arrays: Sequence[Any]) -> list[Any]:
     """The operator's results without their numbers."""
     kernel = kernel_of(handle)
-    _check_shapes(kernel, arrays)
+    _check_shapes(kernel.specification.inputs, arrays)
     batch = torch.broadcast_shapes(*(x.shape[:-1] for x in arrays))
     return [arrays[0].new_empty((*batch, *shape)) for shape in kernel.specification.outputs]
 
 
-def _check_shapes(kernel: Kernel, arrays: Sequence[Any]) -> None:
-    for (name, size), x in zip(kernel.specification.inputs, arrays, strict=True):
+def _check_shapes(inputs: Iterable[tuple[str, int]], arrays: Sequence[Any]) -> None:
+    for (name, size), x in zip(inputs, arrays, strict=True):
         if x.ndim == 0 or x.shape[-1] != size:
             raise ArmdynError(f"{name}: expected (..., {size}), found {tuple(x.shape)}")
 
@@ -214,7 +214,9 @@ def watched(kernel: Kernel, arrays: Sequence[Any]) -> tuple[Any, ...]:
     *steps, end = _steps(kernel)
     for step in steps:
         if is_watched([first]):
-            _check_shapes(step, [first])  # assembly also takes all positions, which have no gradient
+            _check_shapes(
+                step.specification.inputs, [first]
+            )  # assembly also takes all positions, which have no gradient
         (first,) = apply(step, [first])
     return apply(end, [first, *others])
 
@@ -355,10 +357,9 @@ def call(kernel: Kernel, arrays: Sequence[Any], out: Any) -> Any:
 
 def side_by_side(wrenches: Mapping[str, Any]) -> Any:
     """Wrenches (..., 6) on k links by what they are called, broadcast against each other: (..., 6 k)."""
-    tensors = _checked("wrench", [(name, 6) for name in wrenches], list(wrenches.values()))
-    for name, x in zip(wrenches, tensors, strict=True):
-        if x.ndim == 0 or x.shape[-1] != 6:
-            raise ArmdynError(f"{name}: expected (..., 6), found {tuple(x.shape)}")
+    inputs = [(name, 6) for name in wrenches]
+    tensors = _checked("wrench", inputs, list(wrenches.values()))
+    _check_shapes(inputs, tensors)
     try:
         return torch.cat(torch.broadcast_tensors(*tensors), dim=-1)
     except RuntimeError:

@@ -79,7 +79,7 @@ _MOST = 8  # factors of a monomial that is split into waves: 2^8 of them at most
 
 @cache
 def in_multiples(
-    run: Run, small: tuple[tuple[tuple[int, ...], Any], ...], summed: bool = False
+    run: Run, small: tuple[tuple[tuple[int, ...], Any], ...], summed: bool
 ) -> WrittenInMultiples:
     """A polynomial in the cosines and sines of a run; there are none of sums among these generators."""
     assert not summed
