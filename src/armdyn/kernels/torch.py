@@ -214,9 +214,8 @@ def watched(kernel: Kernel, arrays: Sequence[Any]) -> tuple[Any, ...]:
     *steps, end = _steps(kernel)
     for step in steps:
         if is_watched([first]):
-            _check_shapes(
-                step.specification.inputs, [first]
-            )  # assembly also takes all positions, which have no gradient
+            # assembly also takes all positions, which have no gradient
+            _check_shapes(step.specification.inputs, [first])
         (first,) = apply(step, [first])
     return apply(end, [first, *others])
 
