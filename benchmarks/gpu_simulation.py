@@ -118,20 +118,20 @@ def of_simulate(robot: Robot, dtype: Any, arms: int, steps: int, **more: Any) ->
 
 def occupied(robot: Robot, dtype: Any, given: list[Any], more: dict[str, Any]) -> dict[str, int]:
     """Registers and local memory of the loop's kernel."""
-    from armdyn.kernels.cuda import loop
+    from armdyn.kernels import cupy as on_cupy
 
     found: list[Any] = []
-    own = loop.function
+    own = on_cupy.function
 
     def watched(*args: Any) -> Any:
         found.append(own(*args))
         return found[-1]
 
-    loop.function = watched
+    on_cupy.function = watched
     try:
         ran(robot, *(x[:128] for x in given), 2, **more)
     finally:
-        loop.function = own
+        on_cupy.function = own
     kernel = found[-1]
     return {"registers": int(kernel.num_regs), "local_bytes": int(kernel.local_size_bytes)}
 

@@ -52,7 +52,7 @@ BY_NAME = {
     "__init__.py": "every layer: this is the package's face",
     "cli/__init__.py": "its own modules",
     "description/writing/__init__.py": "its own modules",
-    "kernels/backends.py": "modules of its own layer, for the arrays of other libraries",
+    "kernels/kernel.py": "modules of its own layer, for the arrays of other libraries",
     "display.py": "armdyn.report.notebook, when a notebook asks: it draws what the layers hold",
     "report/__init__.py": "its own modules, and matplotlib",
 }

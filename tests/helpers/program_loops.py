@@ -11,14 +11,14 @@ from armdyn.program.loops import (
     Count,
     Counter,
     Each,
+    Fetch,
     For,
     If,
-    Load,
     Local,
     Loop,
-    Part,
     Save,
     Set,
+    Slice,
     While,
 )
 from armdyn.program.program import Program, inline
@@ -61,7 +61,7 @@ def rk4(name: str, rate: Program) -> Loop:
         ),
     }
 
-    def stages(name: str, part: Part) -> tuple[Call, Call]:
+    def stages(name: str, part: Slice) -> tuple[Call, Call]:
         return (
             Call("rate", (y.all, given.all), (k.all,)),
             Call(name, (x.all, k.all, total.all, part), (total.all, y.all)),
@@ -76,7 +76,7 @@ def rk4(name: str, rate: Program) -> Loop:
         Call("end", (x.all, total.all, given.all), (x.all,)),
         Save(trace, I, x.all),
     )
-    body = (Load(given.all, source), Load(x.all, state), For(I, 0, STEPS, step), Save(state, 0, x.all))
+    body = (Fetch(given.all, source), Fetch(x.all, state), For(I, 0, STEPS, step), Save(state, 0, x.all))
     return Loop(name, (STEPS,), (source, state, trace), body, programs)
 
 
@@ -123,7 +123,7 @@ def masks() -> Loop:
                 Save(TRACE, I, x.all),
             ),
             (
-                If(x[0], (Load(x[1], GIVEN, I),)),
+                If(x[0], (Fetch(x[1], GIVEN, I),)),
                 Call("turn", (x.all, g.all), (x[0], x[1])),
                 For(J, 0, 2, (Save(TRACE, I + J, x[:1]),), backwards=True),
             ),
@@ -132,8 +132,8 @@ def masks() -> Loop:
         look,
     )
     body = (
-        Load(g.all, GIVEN),
-        Load(x.all, STATE),
+        Fetch(g.all, GIVEN),
+        Fetch(x.all, STATE),
         For(I, 0, STEPS, (look, While(left.all, inner), Set(k.all, I * I - 2 * I))),
         Save(STATE, 0, x.all),
     )
@@ -159,7 +159,7 @@ def long() -> Loop:
         If(y[0], (Call("twist", (y.all, big.all), (x.all, big.all)),), (Copy(x.all, y.all),)),
         Save(TRACE, I, big[5:7]),
     )
-    body = (Load(x.all, STATE), For(I, 0, STEPS, step), Save(STATE, 0, x.all))
+    body = (Fetch(x.all, STATE), For(I, 0, STEPS, step), Save(STATE, 0, x.all))
     return Loop("long", (STEPS,), (STATE, TRACE), body, programs)
 
 
@@ -202,7 +202,7 @@ def columns() -> Loop:
         Call("ended", (turned.all, flat.all), (x.all,)),
         Save(TRACE, I, x.all),
     )
-    body = (Load(g.all, GIVEN), Load(x.all, STATE), For(I, 0, STEPS, step), Save(STATE, 0, x.all))
+    body = (Fetch(g.all, GIVEN), Fetch(x.all, STATE), For(I, 0, STEPS, step), Save(STATE, 0, x.all))
     return Loop("columns", (STEPS,), (GIVEN, STATE, TRACE), body, programs)
 
 

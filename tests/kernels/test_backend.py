@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from armdyn import Robot, backend, set_backend
-from armdyn.kernels import backends
-from armdyn.kernels.backends import get_backend
+from armdyn.kernels import kernel as kernels
+from armdyn.kernels.kernel import get_backend
 from armdyn.kernels.llvm import machine
 from armdyn.robot.functions import FUNCTIONS
 from kernel_tools import arguments, as_tuple, error
@@ -149,7 +149,7 @@ def test_arrays_may_decide(monkeypatch):
     robot, q = Robot.load("rp"), np.zeros(2)
     expected = robot.gravity(q)
     monkeypatch.setitem(sys.modules, "there", there)
-    monkeypatch.setitem(backends.LIBRARIES, "elsewhere", "there")
+    monkeypatch.setitem(kernels.LIBRARIES, "elsewhere", "there")
     for name in ("compiled", "evaluator"):
         with backend(name):
             assert robot.gravity(Elsewhere()) == ("gravity", 1, None)

@@ -14,7 +14,8 @@ from armdyn import ArmdynError, Robot, backend
 from armdyn.cli import app
 from armdyn.kernels.c import c_source, commented, identifier
 from armdyn.program import record
-from armdyn.robot.functions import FUNCTIONS, WORDS, inputs_of
+from armdyn.robot.functions import FUNCTIONS, inputs_of
+from armdyn.robot.in_c import WORDS
 from arms import assert_same, slowly
 from spring_arms import sprung
 

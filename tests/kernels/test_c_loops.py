@@ -12,7 +12,7 @@ from armdyn.kernels.c import loop_source
 from armdyn.motion.timing.passes import passes
 from armdyn.program import record
 from armdyn.program.evaluate import evaluate_loop
-from armdyn.program.loops import Argument, Ask, Call, Count, Counter, For, If, Load, Local, Loop, Save, While
+from armdyn.program.loops import Argument, Ask, Call, Count, Counter, Fetch, For, If, Local, Loop, Save, While
 from arms import slowly
 from program_loops import LOOPS, STATE, STEPS, arguments
 
@@ -88,7 +88,7 @@ def asking() -> Loop:
     x, u, i = Local("x", 2), Local("u", 2), Counter("i")
     push = record(lambda x, u: [x[0] + x[1], x[1] + u[0] - u[1]], [("x", 2), ("u", 2)], [("x", (2,))])
     step = (Ask("torque", i * 2, (x.all,), u.all), Call("push", (x.all, u.all), (x.all,)))
-    body = (Load(x.all, STATE), For(i, 0, STEPS, (If(x[0], step),)), Save(STATE, 0, x.all))
+    body = (Fetch(x.all, STATE), For(i, 0, STEPS, (If(x[0], step),)), Save(STATE, 0, x.all))
     return Loop("asking", (STEPS,), (STATE,), body, {"push": push})
 
 
@@ -113,8 +113,8 @@ def test_empty_parts_and_unused_names(tmp_path: Path) -> None:
     unused = Argument("unused", 3), Argument("empty", 0)
     twice = record(lambda x, n: ([2 * x[0], x[0]], []), [("x", 2), ("n", 0)], [("x", (2,)), ("n", (0,))])
     body = (
-        Load(x.all, STATE),
-        Load(none.all, unused[1]),
+        Fetch(x.all, STATE),
+        Fetch(none.all, unused[1]),
         For(i, 0, 3, (Call("twice", (x.all, none.all), (x.all, none.all)),)),
         While(x[1], (), 2),
         Save(STATE, 0, x.all),

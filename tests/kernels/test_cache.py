@@ -278,7 +278,7 @@ def test_a_file_is_a_checksum_and_code(fresh_cache):
 
 
 @pytest.mark.parametrize(
-    "place", ["kernels/llvm/body.py", "robot/functions.py", "program/tape.py", "kernels/llvm/new.py"]
+    "place", ["kernels/llvm/body.py", "robot/functions.py", "program/program.py", "kernels/llvm/new.py"]
 )
 def test_an_edit_in_any_folder_changes_the_key(tmp_path, monkeypatch, place):
     package = tmp_path / "armdyn"

@@ -14,10 +14,8 @@ from armdyn import CacheWarning, Robot
 from armdyn.kernels import Kernel, cache
 from armdyn.kernels.llvm import machine
 from armdyn.kernels.llvm.code import Lane
-from armdyn.kernels.llvm.compiled import body_of
-from armdyn.kernels.llvm.gufunc import module_ir
+from armdyn.kernels.llvm.compiled import body_of, module_ir, single_ir
 from armdyn.kernels.llvm.machine import compile_ir, vector_bytes
-from armdyn.kernels.llvm.single import single_ir
 from kernel_tools import Forgetful
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="modes and owners as on Unix")

@@ -9,7 +9,7 @@ import pytest
 
 import armdyn
 from armdyn import ArmdynError, Robot, get_threads, set_threads
-from armdyn.kernels.backends import get_backend
+from armdyn.kernels.kernel import get_backend
 from armdyn.kernels.threads import one_thread
 from armdyn.robot.functions import FUNCTIONS
 from arms import assert_same, law, slowly
@@ -68,7 +68,7 @@ def test_wrenches_and_parameters_of_random_arms(robot):
 
 def test_nothing_is_computed_before_it_is_asked_for(monkeypatch):
     robot = Robot.load("rp")
-    monkeypatch.setattr(libraries_dask.Block, "__call__", lambda *_: pytest.fail("computed"))
+    monkeypatch.setattr(libraries_dask.BlockCall, "__call__", lambda *_: pytest.fail("computed"))
     huge = da.zeros((10**9, 1, 2), chunks=(10**6, 1, 2))
     found = robot.inverse_dynamics_derivatives(huge, np.zeros((3, 2)), [0.0, 1.0])
     assert [x.shape for x in found] == [(10**9, 3, 2, 2)] * 3
@@ -102,8 +102,8 @@ def test_several_results_share_one_evaluation(monkeypatch):
     robot = Robot.load("rp")
     q = np.random.default_rng(0).uniform(-1, 1, (8, 2))
     calls = []
-    run = libraries_dask.Block.__call__
-    monkeypatch.setattr(libraries_dask.Block, "__call__", lambda *x: (calls.append(x), run(*x))[1])
+    run = libraries_dask.BlockCall.__call__
+    monkeypatch.setattr(libraries_dask.BlockCall, "__call__", lambda *x: (calls.append(x), run(*x))[1])
     found = dask.compute(*robot.inverse_dynamics_derivatives(lazy(q, 4), q, q))
     assert len(calls) == 2  # one for each block
     for x, y in zip(found, robot.inverse_dynamics_derivatives(q, q, q), strict=True):
@@ -183,7 +183,7 @@ def test_a_block_takes_one_thread_unless_told_otherwise(monkeypatch):
     kernel = Robot.load("rp")._kernels["gravity"]
     monkeypatch.delenv("ARMDYN_THREADS")
     monkeypatch.setattr(kernel, "call", lambda *_: seen.append(get_threads()))
-    libraries_dask.Block(kernel, "evaluator")(np.zeros((3, 2)))
+    libraries_dask.BlockCall(kernel, "evaluator")(np.zeros((3, 2)))
     assert seen == [1]
 
 
@@ -203,7 +203,7 @@ def test_kernels_travel_as_their_robot_and_are_made_once():
 @pytest.mark.slow
 def test_another_process_computes_the_same(tmp_path):
     robot = Robot.load("scara").with_payload(0.5)
-    block = libraries_dask.Block(robot._kernels["inverse_dynamics"], "evaluator")
+    block = libraries_dask.BlockCall(robot._kernels["inverse_dynamics"], "evaluator")
     states = arguments(robot, "inverse_dynamics", (5,))
     (tmp_path / "block").write_bytes(pickle.dumps((block, states)))
     code = "import pickle, sys; block, states = pickle.loads(open(sys.argv[1], 'rb').read())\n"

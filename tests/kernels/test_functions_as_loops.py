@@ -12,7 +12,7 @@ from armdyn.kernels import Kernel, Specification
 from armdyn.kernels.llvm import compiled, machine
 from armdyn.program import record
 from armdyn.program.evaluate import evaluate
-from armdyn.program.loops import Argument, Call, Copy, Each, For, If, Load, Local, Loop, Save, Set
+from armdyn.program.loops import Argument, Call, Copy, Each, Fetch, For, If, Local, Loop, Save, Set
 from armdyn.program.loops import Counter as LoopCounter
 from armdyn.robot import functions
 from arms import plans, state, table_of
@@ -58,7 +58,7 @@ def product(columns: int, size: int = 4, waved: bool = False) -> Kernel:
 
     program = record(turned, [("x", 2), ("one", 1), ("column", size)], [("y", (size,))])
     body = (
-        *(Load(local.all, argument) for local, argument in zip((x, M), given, strict=True)),
+        *(Fetch(local.all, argument) for local, argument in zip((x, M), given, strict=True)),
         For(LoopCounter("i"), 0, 3, (Set(one.all, LoopCounter("i")),)),
         If(one.all, (Set(one.all, -5),)),
         Each("turned", columns, (x.all, one.all), (M.all,), (N.all,)),
@@ -98,11 +98,11 @@ X, Z, A, Y, W = Local("x", 3), Local("z", 3), Argument("a", 3), Argument("y", 3,
 @pytest.mark.parametrize(
     "body",
     [
-        (Load(X.all, A), Save(Y, 0, X.all), Save(W, 0, X.all)),
-        (Load(X.all, A), Set(X[1], 5), Save(Y, 0, X.all), Save(W, 0, X.all)),
+        (Fetch(X.all, A), Save(Y, 0, X.all), Save(W, 0, X.all)),
+        (Fetch(X.all, A), Set(X[1], 5), Save(Y, 0, X.all), Save(W, 0, X.all)),
         (Set(X[1], 5), Save(Y, 0, X.all), Set(X[1], 6), Save(W, 0, X.all)),
-        (Copy(Z.all, X.all), Load(X.all, A), Save(Y, 0, Z.all), Save(W, 0, X.all)),
-        (Load(Z.all, A), Save(Y, 0, X.all), Save(Y, 0, Z.all), Set(X[0], 4), Save(W, 0, X.all)),
+        (Copy(Z.all, X.all), Fetch(X.all, A), Save(Y, 0, Z.all), Save(W, 0, X.all)),
+        (Fetch(Z.all, A), Save(Y, 0, X.all), Save(Y, 0, Z.all), Set(X[0], 4), Save(W, 0, X.all)),
     ],
     ids=["handed on", "changed", "changed later", "read before", "saved over another"],
 )

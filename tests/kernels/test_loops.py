@@ -13,7 +13,7 @@ from armdyn.kernels import loop_kernel, set_threads
 from armdyn.kernels.llvm import machine
 from armdyn.kernels.loop_kernel import LoopKernel
 from armdyn.program.evaluate import evaluate_loop
-from armdyn.program.loops import Ask, Load, Local, Loop, Save
+from armdyn.program.loops import Ask, Fetch, Local, Loop, Save
 from arms import slowly
 from program_loops import LOOPS, STATE, STEPS, arguments, masks, pendulum
 
@@ -120,7 +120,7 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
 
 def test_asking_is_for_the_evaluator() -> None:
     x = Local("x", 2)
-    body = (Load(x.all, STATE), Ask("twice", STEPS, (x.all,), x.all), Save(STATE, 0, x.all))
+    body = (Fetch(x.all, STATE), Ask("twice", STEPS, (x.all,), x.all), Save(STATE, 0, x.all))
     state = np.ones((1, 5, 2))
     asked = {"twice": lambda row, x: row + 2 * x}
     LoopKernel(Loop("asking", (STEPS,), (STATE,), body, {}))(5, {"steps": 3}, {"state": state}, asked)
@@ -142,7 +142,7 @@ def test_flags_of_floating_point_stay() -> None:
 
 def test_no_memory() -> None:
     huge = Local("huge", 1 << 44)
-    body = (Load(huge[:2], STATE), Save(STATE, 0, huge[:2]))
+    body = (Fetch(huge[:2], STATE), Save(STATE, 0, huge[:2]))
     kernel = LoopKernel(Loop("huge", (), (STATE,), body, {}))
     for instances in (1, 9):
         with pytest.raises(MemoryError, match="huge: not enough memory"):

@@ -5,7 +5,7 @@ import pytest
 
 from armdyn.kernels.llvm import compiled as compiled_module
 from armdyn.program import OPS, evaluate
-from armdyn.program.tape import Recorder
+from armdyn.program.program import Recorder
 from kernel_tools import kernel_of
 
 SPECIAL = [0.0, -0.0, 1.0, -2.5, 0.3, 1e-300, np.inf, -np.inf, np.nan]

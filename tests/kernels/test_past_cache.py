@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from armdyn import Robot, set_threads
-from armdyn.kernels.llvm import gufunc
+from armdyn.kernels.llvm import compiled
 
 ROWS = 2**21 // (49 * 8) + 100  # of the Panda's inertia: a little more than stays in the cache
 
@@ -14,7 +14,7 @@ def large():
     """Positions, and inertia matrices row by row in small parts."""
     robot = Robot.load("panda")
     q = np.random.default_rng(1).uniform(-2, 2, (2 * ROWS, robot.n))
-    assert robot.inertia(q[:ROWS]).nbytes > gufunc.LARGE
+    assert robot.inertia(q[:ROWS]).nbytes > compiled.PAST_CACHE
     return robot, q, np.concatenate([robot.inertia(part) for part in np.array_split(q, 20)])
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from armdyn import Robot
 from armdyn.kernels.llvm import compiled as compiled_module
-from armdyn.kernels.llvm.single import layout_is_known
+from armdyn.kernels.llvm.compiled import layout_is_known
 from armdyn.robot.functions import FUNCTIONS
 from kernel_tools import arguments, as_tuple, kernel_of
 

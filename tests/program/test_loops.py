@@ -13,9 +13,9 @@ from armdyn.program.loops import (
     Copy,
     Count,
     Counter,
+    Fetch,
     For,
     If,
-    Load,
     Local,
     Loop,
     Save,
@@ -47,7 +47,7 @@ def collatz() -> Loop:
         Call("look", (x.all, half.all), (going.all, odd.all)),
     )
     body = (
-        Load(x.all, NUMBERS),
+        Fetch(x.all, NUMBERS),
         *look,
         While(
             going.all,
@@ -82,7 +82,7 @@ def test_counting_up_and_down_over_rows() -> None:
     x, k = Local("x", 2), Local("k", 1)
     step = record(lambda x, k: [2 * x[0] + k[0], x[1] - k[0]], [("x", 2), ("k", 1)], [("x", (2,))])
     body = (
-        Load(x.all, NUMBERS, COUNT - 1),
+        Fetch(x.all, NUMBERS, COUNT - 1),
         For(
             I,
             0,
@@ -129,4 +129,4 @@ def two_counts():
     trace = Argument("trace", 2, written=True)
     rows = [2 * (I * every + J) + k for k in range(3)]
     body = For(I, 0, COUNT, (For(J, 0, every, tuple(Save(trace, row, x.all) for row in rows)),))
-    return Loop("two", (COUNT, every), (NUMBERS, trace), (Load(x.all, NUMBERS), body), {})
+    return Loop("two", (COUNT, every), (NUMBERS, trace), (Fetch(x.all, NUMBERS), body), {})

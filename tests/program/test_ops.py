@@ -10,7 +10,7 @@ import pytest
 from armdyn.program import OPS, evaluate, jacobian, record
 from armdyn.program.derive import _by_adjoints, _by_tangents
 from armdyn.program.evaluate import as_function
-from armdyn.program.tape import Recorder
+from armdyn.program.program import Recorder
 
 VALUES = {
     "add": lambda a, b: a + b,

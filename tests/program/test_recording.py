@@ -10,8 +10,7 @@ import pytest
 
 from armdyn import Robot
 from armdyn.program import OPS, Program, evaluate, record
-from armdyn.program.program import inline, replay
-from armdyn.program.tape import Recorder, Tape
+from armdyn.program.program import Recorder, Tape, inline, replay
 from armdyn.robot.functions import FUNCTIONS
 
 
@@ -148,7 +147,7 @@ from armdyn import Robot
 from armdyn.robot.functions import FUNCTIONS
 from armdyn.kernels import Kernel
 from armdyn.kernels.llvm.compiled import body_of
-from armdyn.kernels.llvm.gufunc import module_ir
+from armdyn.kernels.llvm.compiled import module_ir
 from armdyn.kernels.llvm.code import Lane
 robot = Robot.load("scara")
 text = "".join(str(robot.program(f, FUNCTIONS[f].optional[:1])) for f in FUNCTIONS if "derivatives" not in f)

@@ -5,7 +5,7 @@ import pytest
 
 from armdyn import Robot
 from armdyn.program import evaluate, record
-from armdyn.program.tape import RULES
+from armdyn.program.program import RULES
 
 RULE_NAMES = [rule.__name__ for rules in RULES.values() for rule in rules]
 OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}

@@ -1,7 +1,7 @@
 """The algorithms of the book, each once, over any scalar."""
 
 from armdyn.dynamics.adaptive import adaptive_regressor
-from armdyn.dynamics.contributions import CAUSES, contributions
+from armdyn.dynamics.closure_forces import actuator_torques, loop_wrenches, wrenches_in_joints
 from armdyn.dynamics.coriolis import coriolis_matrix
 from armdyn.dynamics.derivatives import torque_derivatives
 from armdyn.dynamics.energy import (
@@ -17,10 +17,11 @@ from armdyn.dynamics.inertia_matrix import (
     inertia_by_unit_accelerations,
     inertia_matrix,
 )
-from armdyn.dynamics.loop_forces import actuator_torques, loop_wrenches, wrenches_in_joints
 from armdyn.dynamics.newton_euler import (
+    CAUSES,
     BaseMotion,
     NewtonEuler,
+    contributions,
     gravity_torques,
     holding_torques,
     inverse_dynamics,

@@ -114,7 +114,7 @@ def rigid_reference_torques(
 
 
 @dataclass(frozen=True)
-class _Motion:
+class _Moving:
     """Motion of a body, in its own axes."""
 
     w: Vector  # by q̇
@@ -125,14 +125,14 @@ class _Motion:
     A: Matrix  # a point at r accelerates by A r more than the origin
 
     @staticmethod
-    def of(w: Vector, u: Vector, dw: Vector, a: Vector, r: Vector = ZERO3) -> _Motion:
+    def of(w: Vector, u: Vector, dw: Vector, a: Vector, r: Vector = ZERO3) -> _Moving:
         """The motion of a body whose origin is at r from a point of it with acceleration a."""
         P = _symmetric(w, u)
         trace = P[0][0] + P[1][1] + P[2][2]
         spin = (neg(cross(e, dw)) for e in IDENTITY)  # the columns of S(ω̇)
         columns = (add(s, p, scale(-trace, e)) for s, p, e in zip(spin, P, IDENTITY, strict=True))
         A = transpose(vector(columns))
-        return _Motion(w, u, dw, add(a, apply(A, r)), P, A)
+        return _Moving(w, u, dw, add(a, apply(A, r)), P, A)
 
     def wrench(self, inertia: Inertia) -> tuple[Vector, Vector]:
         """Force and moment about the origin that move a body."""
@@ -150,7 +150,7 @@ class _Motion:
 
 def _rotor(
     rotor: Rotor,
-    motions: Sequence[_Motion],
+    motions: Sequence[_Moving],
     qd: Sequence[Scalar],
     qd_r: Sequence[Scalar],
     qdd_r: Sequence[Scalar],
@@ -172,10 +172,10 @@ def _forward(
     qd: Sequence[Scalar],
     qd_r: Sequence[Scalar],
     qdd_r: Sequence[Scalar],
-) -> list[_Motion]:
+) -> list[_Moving]:
     """(7.107)–(7.109) with two velocities."""
-    motions: list[_Motion] = []
-    base = _Motion.of(ZERO3, ZERO3, ZERO3, neg(mechanism.gravity))
+    motions: list[_Moving] = []
+    base = _Moving.of(ZERO3, ZERO3, ZERO3, neg(mechanism.gravity))
     for i, (body, joint) in enumerate(zip(mechanism.bodies, joints, strict=True)):
         before = base if body.parent == FIXED_BASE else motions[body.parent]
         a_joint = add(before.a, apply(before.A, body.p_before))
@@ -186,7 +186,7 @@ def _forward(
             w, u = add(w, scale(qd[i], joint.z)), add(u, scale(qd_r[i], joint.z))
         else:
             a = add(a, scale(qdd_r[i], joint.z), turning)
-        motions.append(_Motion.of(w, u, dw, a, joint.r))
+        motions.append(_Moving.of(w, u, dw, a, joint.r))
     return motions
 
 

@@ -195,7 +195,7 @@ class Following:
         return base_frames(self.mechanism, joint_frames(self.mechanism, joint_values(self.mechanism, self.y)))
 
     @cached_property
-    def chains(self) -> list[tuple[Chain, Chain]]:
+    def chains(self) -> list[tuple[Branch, Branch]]:
         """Chains to frames a and b of each closing joint, from the body that carries both."""
         return [chains_of(self.mechanism, self.frames, loop) for loop in self.mechanism.loops]
 
@@ -291,7 +291,7 @@ class Following:
 
 
 @dataclass(frozen=True)
-class Chain:
+class Branch:
     """The joints that move a frame of a closing joint against the other, from the base on, in the world."""
 
     joints: list[tuple[int, bool, BaseFrame]]  # index, whether it turns, where it is
@@ -303,7 +303,7 @@ class Chain:
         return (cross(frame.z, sub(self.p, frame.c)), frame.z) if turns else (frame.z, ZERO3)
 
 
-def chains_of(mechanism: Mechanism, frames: Sequence[BaseFrame], loop: Closing) -> tuple[Chain, Chain]:
+def chains_of(mechanism: Mechanism, frames: Sequence[BaseFrame], loop: Closing) -> tuple[Branch, Branch]:
     paths = [ancestors(mechanism, body) for body in loop.tied]
     common = set(paths[0]) & set(paths[1])
     found = []
@@ -312,11 +312,11 @@ def chains_of(mechanism: Mechanism, frames: Sequence[BaseFrame], loop: Closing) 
         own = [
             (j, mechanism.bodies[j].joint == "revolute", frames[j]) for j in reversed(path) if j not in common
         ]
-        found.append(Chain(own, multiply(R_0, R), add(p_0, apply(R_0, p))))
+        found.append(Branch(own, multiply(R_0, R), add(p_0, apply(R_0, p))))
     return found[0], found[1]
 
 
-def gaps(loop: Closing, a: Chain, b: Chain) -> list[Scalar]:
+def gaps(loop: Closing, a: Branch, b: Branch) -> list[Scalar]:
     """The rows kept of a closing joint, which are zero where it is closed [m, and rotation to first order].
 
     Without the third row of the rotation, the other two are those of b's z axis: it may point along a's.
@@ -330,7 +330,7 @@ def gaps(loop: Closing, a: Chain, b: Chain) -> list[Scalar]:
     return [[x, y, z, *turn][i] for i in loop.kept]
 
 
-def jacobian_rows(loop: Closing, a: Chain, b: Chain, joints: int) -> Rows:
+def jacobian_rows(loop: Closing, a: Branch, b: Branch, joints: int) -> Rows:
     """A of a closing joint, over joints: how frame b moves against frame a, in the axes of a."""
     axes = transpose(a.R)
     rows: Rows = [[0] * joints for _ in loop.kept]
@@ -342,7 +342,7 @@ def jacobian_rows(loop: Closing, a: Chain, b: Chain, joints: int) -> Rows:
     return rows
 
 
-def jacobian_rate_rows(loop: Closing, a: Chain, b: Chain, qd: Sequence[Scalar], joints: int) -> Rows:
+def jacobian_rate_rows(loop: Closing, a: Branch, b: Branch, qd: Sequence[Scalar], joints: int) -> Rows:
     """Ȧ of a closing joint at velocities q̇ that keep it closed, up to terms that vanish for these."""
     axes = transpose(a.R)
     rows: Rows = [[0] * joints for _ in loop.kept]
@@ -363,7 +363,7 @@ def jacobian_rate_rows(loop: Closing, a: Chain, b: Chain, qd: Sequence[Scalar], 
     return rows
 
 
-def _swept(chain: Chain, qd: Sequence[Scalar]) -> tuple[Vector, Vector, list[tuple[Vector, Vector]]]:
+def _swept(chain: Branch, qd: Sequence[Scalar]) -> tuple[Vector, Vector, list[tuple[Vector, Vector]]]:
     """ω and ṗ of a frame against the body that carries both; for each joint ω before it, ċ of its point."""
     w, v, at = ZERO3, ZERO3, ZERO3
     found = []

@@ -47,7 +47,7 @@ from armdyn.model.vector import (
 
 
 @dataclass(frozen=True)
-class Carried:
+class Subtree:
     """Integrals over a body and all it carries, about a point that moves with the body, in body axes."""
 
     inertia: Inertia
@@ -55,31 +55,31 @@ class Carried:
     E: Matrix  # ∫ρ̇ρᵀ
     spin: Vector  # ½ Σ Im θ̇ z of the rotors
 
-    def __add__(self, other: Carried) -> Carried:
+    def __add__(self, other: Subtree) -> Subtree:
         E = vector(add(a, b) for a, b in zip(self.E, other.E, strict=True))
-        return Carried(self.inertia + other.inertia, add(self.hd, other.hd), E, add(self.spin, other.spin))
+        return Subtree(self.inertia + other.inertia, add(self.hd, other.hd), E, add(self.spin, other.spin))
 
-    def moved(self, p: Vector, pd: Vector) -> Carried:
+    def moved(self, p: Vector, pd: Vector) -> Subtree:
         """The same about a point from which the old one is at p, receding with ṗ."""
         m, h = self.inertia.mass, self.inertia.moment
         E = vector(
             add(row, scale(self.hd[i], p), scale(pd[i], add(h, scale(m, p)))) for i, row in enumerate(self.E)
         )
-        return Carried(self.inertia.translated(p), add(self.hd, scale(m, pd)), E, self.spin)
+        return Subtree(self.inertia.translated(p), add(self.hd, scale(m, pd)), E, self.spin)
 
-    def turned(self, R: Matrix) -> Carried:
+    def turned(self, R: Matrix) -> Subtree:
         """The same in the axes of the parent."""
         E = multiply(multiply(R, self.E), transpose(R))
-        return Carried(self.inertia.rotated(R), apply(R, self.hd), E, apply(R, self.spin))
+        return Subtree(self.inertia.rotated(R), apply(R, self.hd), E, apply(R, self.spin))
 
 
-def _carried_by_body(inertia: Inertia, w: Vector, spin: Vector) -> Carried:
+def _carried_by_body(inertia: Inertia, w: Vector, spin: Vector) -> Subtree:
     """A single rigid body: ρ̇ = ω × ρ, so E = S(ω) ∫ρρᵀ with ∫ρρᵀ = ½tr(Î) 1 − Î."""
     I = inertia.matrix
     t = half(I[0][0] + I[1][1] + I[2][2])
     euler = vector(vector((t if a == b else 0) - I[a][b] for b in range(3)) for a in range(3))
     E = transpose(vector(cross(w, column) for column in euler))  # euler is symmetric: rows are columns
-    return Carried(inertia, cross(w, inertia.moment), E, spin)
+    return Subtree(inertia, cross(w, inertia.moment), E, spin)
 
 
 def coriolis_matrix(mechanism: Mechanism, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[list[Scalar]]:
@@ -134,7 +134,7 @@ def _carried_about_joints(
     joints: Sequence[JointFrame],
     w: Sequence[Vector],
     qd: Sequence[Scalar],
-) -> list[Carried]:
+) -> list[Subtree]:
     """The bodies that each joint carries, taken together, about the joint's place on the parent."""
     spins: list[Vector] = [ZERO3] * mechanism.n
     for rotor in mechanism.rotors:
@@ -159,7 +159,7 @@ def _trace(E: Matrix) -> Scalar:
 
 
 def _column_wrench(
-    mechanism: Mechanism, joints: Sequence[JointFrame], w: Sequence[Vector], c: Carried, j: int
+    mechanism: Mechanism, joints: Sequence[JointFrame], w: Sequence[Vector], c: Subtree, j: int
 ) -> tuple[Vector, Vector]:
     """F_j, N_j of joint j's own column on all it carries, about the joint."""
     z = joints[j].z
@@ -172,7 +172,7 @@ def _column_wrench(
 
 
 def _row_functional(
-    mechanism: Mechanism, joints: Sequence[JointFrame], c: Carried, i: int
+    mechanism: Mechanism, joints: Sequence[JointFrame], c: Subtree, i: int
 ) -> tuple[Vector, Vector, Vector]:
     """(α, β, γ) with C_ij = αᵀJ̇_P,j + βᵀJ̇_O,j + γᵀJ_O,j for the columns of joints before i."""
     z = joints[i].z

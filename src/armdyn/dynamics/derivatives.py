@@ -258,7 +258,7 @@ def _places(mechanism: Mechanism) -> list[tuple[Vector, Vector]]:
 
 
 @dataclass(frozen=True)
-class Change:
+class Variation:
     """A + Ω × p + 2 δω × u, in body axes; p from the body's reference point."""
 
     A: Vector = ZERO3
@@ -267,7 +267,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Motion:
+class BodyMotion:
     """ω, ω̇, S(ω̇) + S(ω)², and acceleration (gravity included) and twice the velocity of a reference point."""
 
     w: Vector
@@ -293,10 +293,10 @@ class Moving:
     d: Vector  # from the parent's reference point to this one, parent axes
     r: Vector  # from the reference point to the origin of the body's frame
     mass: Mass
-    motion: Motion
-    by_q: Change
-    by_qd: Change
-    by_qdd: Change
+    motion: BodyMotion
+    by_q: Variation
+    by_qd: Variation
+    by_qdd: Variation
 
     def felt(self, f: Vector, mu: Vector) -> Scalar:
         """Torque at the joint of a force and of a moment about the reference point."""
@@ -314,7 +314,7 @@ def moving_bodies(
         if not revolute:
             d = add(d, scale(q[i], apply(body.R_before, body.axis)))
         at_base = body.parent == FIXED_BASE
-        before = Motion(ZERO3, ZERO3, ZERO33, neg(mechanism.gravity), ZERO3)
+        before = BodyMotion(ZERO3, ZERO3, ZERO33, neg(mechanism.gravity), ZERO3)
         if not at_base:
             before = found[body.parent].motion
         make = _turning if revolute else _sliding
@@ -324,7 +324,7 @@ def moving_bodies(
     return found
 
 
-def _brought(parent: Motion, joint: JointFrame, d: Vector) -> tuple[Vector, ...]:
+def _brought(parent: BodyMotion, joint: JointFrame, d: Vector) -> tuple[Vector, ...]:
     """ω, ω̇, a and 2v of the parent at the point d of it, in the axes of the next body."""
     a, v2 = add(parent.a, apply(parent.D, d)), add(parent.v2, cross(parent.w2, d))
     return tuple(apply_transposed(joint.R, x) for x in (parent.w, parent.dw, a, v2))
@@ -332,26 +332,26 @@ def _brought(parent: Motion, joint: JointFrame, d: Vector) -> tuple[Vector, ...]
 
 def _turning(
     joint: JointFrame, brought: tuple[Vector, ...], qd: Scalar, qdd: Scalar, at_base: bool
-) -> tuple[Motion, Change, Change, Change]:
+) -> tuple[BodyMotion, Variation, Variation, Variation]:
     """The motion behind a revolute joint, and its changes with the joint; on the base D z = 0."""
     z, (w, dw, a, v2) = joint.z, brought
     e = cross(w, z)
     dw = add(dw, scale(qdd, z), scale(qd, e))
     w = add(w, scale(qd, z))
-    motion = Motion(w, dw, _centripetal(w, dw), a, v2)
-    by_q = Change(sub(cross(a, z), cross(e, v2)), ZERO3 if at_base else apply(motion.D, z), e)
-    return motion, by_q, Change(cross(v2, z), scale(2, e), z), Change(Omega=z)
+    motion = BodyMotion(w, dw, _centripetal(w, dw), a, v2)
+    by_q = Variation(sub(cross(a, z), cross(e, v2)), ZERO3 if at_base else apply(motion.D, z), e)
+    return motion, by_q, Variation(cross(v2, z), scale(2, e), z), Variation(Omega=z)
 
 
 def _sliding(
     joint: JointFrame, brought: tuple[Vector, ...], qd: Scalar, qdd: Scalar, _: bool
-) -> tuple[Motion, Change, Change, Change]:
+) -> tuple[BodyMotion, Variation, Variation, Variation]:
     """The motion behind a prismatic joint, and its changes with the joint."""
     z, (w, dw, a, v2) = joint.z, brought
     e2 = scale(2, cross(w, z))
     a, v2 = add(a, scale(qdd, z), scale(qd, e2)), add(v2, scale(2 * qd, z))
-    motion = Motion(w, dw, _centripetal(w, dw), a, v2)
-    return motion, Change(apply(motion.D, z)), Change(e2), Change(z)
+    motion = BodyMotion(w, dw, _centripetal(w, dw), a, v2)
+    return motion, Variation(apply(motion.D, z)), Variation(e2), Variation(z)
 
 
 def _centripetal(w: Vector, dw: Vector) -> Matrix:
@@ -400,7 +400,7 @@ class Composite:
         H = plus(body.turn(self.H), without_trace(outer(P, d)))
         return Composite(inertia, P, H, f, add(apply(R, self.n), cross(d, f)))
 
-    def wrench(self, change: Change) -> tuple[Vector, Vector]:
+    def wrench(self, change: Variation) -> tuple[Vector, Vector]:
         """Force and moment that a change of all accelerations takes: ∫ δa dm and ∫ p × δa dm."""
         m, h = self.inertia.mass, self.inertia.moment
         f = add(scale(m, change.A), cross(change.Omega, h), cross(change.w, self.P))
@@ -475,7 +475,7 @@ class Vectors:
             add(self.f, other.f), add(self.mu, other.mu), add(self.y, other.y), add(self.t, other.t)
         )
 
-    def by(self, change: Change) -> Scalar:
+    def by(self, change: Variation) -> Scalar:
         """Torque fᵀA + μᵀΩ + yᵀδω of a change of accelerations that an earlier joint causes."""
         return dot(self.f, change.A) + dot(self.mu, change.Omega) + dot(self.y, change.w)
 

@@ -74,26 +74,20 @@ def rows_of_friction(mechanism: Mechanism, q: Sequence[Scalar]) -> list[Row]:
     return found
 
 
-def load_factors(
-    mechanism: Mechanism,
-    qd: Sequence[Scalar],
-    torques: Sequence[Scalar],
-    directions: Sequence[Scalar] | None = None,
-) -> list[Scalar]:
+def load_factors(mechanism: Mechanism, qd: Sequence[Scalar], torques: Sequence[Scalar]) -> list[Scalar]:
     """1 + Fl s sgn(τ_r): factors (n) by which load friction multiplies the torques τ_r without friction.
 
     τ − other friction = τ_r + Fl |τ_r| s has the sign of τ_r, as Fl < 1. So either may be given, and
-    τ_r = (τ − other friction)/factor. `directions` are as for `friction_torques`.
+    τ_r = (τ − other friction)/factor.
     """
     factors: list[Scalar] = [1] * mechanism.n
-    for e, surface in enumerate(mechanism.friction):
+    for surface in mechanism.friction:
         if surface.has_load:
             ((i, k),) = surface.row
             if mechanism.loops:  # load friction is that of coordinates only
                 i = mechanism.free.index(i)
                 surface = replace(surface, row=((i, k),))
-            s = sign(surface.speed(qd)) if directions is None else directions[e]
-            factors[i] = 1 + surface.share * (s * sign(torques[i]))
+            factors[i] = 1 + surface.share * (sign(surface.speed(qd)) * sign(torques[i]))
     return factors
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from math import lcm
+from math import lcm, prod
 from typing import Any, Literal, TypeAlias
 
 import flint
@@ -16,7 +16,7 @@ from armdyn.exact.basis import MAX_MULTIPLE, Basis, SpringError, in_decimals
 from armdyn.exact.closed_form import ClosedForm, lagrange
 from armdyn.exact.form import Array, Entry
 from armdyn.exact.printing import document
-from armdyn.exact.printing.document import Section
+from armdyn.exact.printing.document import Passage
 from armdyn.exact.printing.names import parameter_glyph
 from armdyn.exact.printing.printer import Printer, collected
 from armdyn.exact.printing.styles import LATEX, PAGE, TEXT, Style
@@ -73,12 +73,9 @@ class Field:
 
     def _conjugate(self, x: Any, i: int) -> Any:
         """The polynomial with the sign of a root changed."""
-        parts = collected(Poly(self.ring, x), [i])
-        total = self.ring.context.constant(0)
-        for outer, part in parts.items():
-            root = self.ring.gen(self.ring.names[i]).p ** int(outer[i])
-            total = total + part.p * root * (-1 if outer[i] % 2 else 1)
-        return total
+        root = self.ring.gen(self.ring.names[i]).p
+        parts = collected(Poly(self.ring, x), [i]).items()
+        return sum((part.p * (-root) ** int(outer[i]) for outer, part in parts), self.ring.zero.p)
 
     def _cancelled(self, above: Any, below: Any) -> tuple[Any, Any]:
         """Numerator and denominator without common factors; the denominator's leading coefficient is one."""
@@ -105,11 +102,8 @@ class Field:
     def _written(self, polynomial: Any) -> Expression:
         total = ZERO
         for exponents, coefficient in Poly(self.ring, polynomial).terms().items():
-            term = Expression.of(coefficient)
-            for i, e in enumerate(exponents):
-                if e:
-                    term = term * self._atoms[i] ** int(e)
-            total = total + term
+            powers = (self._atoms[i] ** int(e) for i, e in enumerate(exponents) if e)
+            total = total + prod(powers, start=Expression.of(coefficient))
         return total
 
 
@@ -187,8 +181,8 @@ def rows(closed: ClosedForm, columns: Sequence[int]) -> list[Row]:
 
 def _energies(closed: ClosedForm, columns: Sequence[int]) -> Iterator[tuple[Key, int, Poly]]:
     """The functions in the energies: which, of which parameter, with which coefficient."""
-    moving = _moving(closed.basis.kinematic)
-    still = (0,) * len(closed.basis.kinematic.names)
+    ring = closed.basis.kinematic
+    moving, still = _moving(ring), (0,) * len(ring.names)
     for kind, beta in (("T", closed.beta_T), ("U", closed.beta_U)):
         for p in columns:
             if p in beta:
@@ -200,8 +194,7 @@ def _energies(closed: ClosedForm, columns: Sequence[int]) -> Iterator[tuple[Key,
 def _torques(closed: ClosedForm, columns: Sequence[int]) -> Iterator[tuple[Key, int, Poly]]:
     """The same of friction: sgn² counts as 1, which it is but at rest."""
     ring = closed.basis.kinematic
-    moving = _moving(ring)
-    still = (0,) * len(ring.names)
+    moving, still = _moving(ring), (0,) * len(ring.names)
     signs = {i for i, name in enumerate(ring.names) if name.startswith("sgn")}
     for i, torques in enumerate(closed.friction_columns):
         for p in columns:
@@ -249,11 +242,10 @@ def _inverses(ring: Ring) -> Iterator[tuple[int, Any]]:
 
 def _times(ring: Ring, x: Any, i: int, divisor: Any, most: int) -> Any:
     """x · divisor^most, generator i being 1/divisor."""
-    parts = collected(Poly(ring, x), [i])
-    total = ring.context.constant(0)
-    for outer, part in parts.items():
-        total = total + part.p * divisor ** (most - int(outer[i]))
-    return ring.reduce(total)
+    parts = collected(Poly(ring, x), [i]).items()
+    return ring.reduce(
+        sum((part.p * divisor ** (most - int(outer[i])) for outer, part in parts), ring.zero.p)
+    )
 
 
 # ---- coordinates -------------------------------------------------------------------------------------------
@@ -403,7 +395,7 @@ def dependence(ring: Ring, rows: Sequence[Row], columns: Sequence[int]) -> Depen
         for j, support in image.echelon(values, columns).items():
             pairs = zip(rows, values, strict=True)
             touched = [(row, x) for row, x in pairs if j in row or support.keys() & row]
-            solved = _solved(field, image.prime, touched, j, list(support))
+            solved = _solved(field, image, touched, j, list(support))
             if solved is None:
                 break
             found[j] = {k: field.expression(x) for k, x in solved.items()}
@@ -413,17 +405,17 @@ def dependence(ring: Ring, rows: Sequence[Row], columns: Sequence[int]) -> Depen
 
 
 def _solved(
-    field: Field, prime: int, rows: Sequence[tuple[Row, Numbers]], j: int, unknown: Sequence[int]
+    field: Field, image: Image, rows: Sequence[tuple[Row, Numbers]], j: int, unknown: Sequence[int]
 ) -> dict[int, Quotient] | None:
     """The coefficients of column j, None if they do not hold in all rows."""
-    chosen = _simplest(prime, rows, {*unknown, j}, unknown)
+    chosen = _simplest(image, rows, {*unknown, j}, unknown)
     system = [{k: field.of(row[k]) for k in (*unknown, j) if k in row} for row in chosen]
     found = _eliminated(system, j, unknown)
     return found if found is not None and _holds(field, [row for row, _ in rows], j, found) else None
 
 
 def _simplest(
-    prime: int, rows: Sequence[tuple[Row, Numbers]], wanted: set[int], unknown: Sequence[int]
+    image: Image, rows: Sequence[tuple[Row, Numbers]], wanted: set[int], unknown: Sequence[int]
 ) -> list[Row]:
     """Independent rows, as many as unknowns and as short as can be."""
 
@@ -431,22 +423,10 @@ def _simplest(
         entries = [len(x) for k, x in pair[0].items() if k in wanted]
         return len(entries), sum(entries)
 
-    chosen: list[Row] = []
-    reduced: list[tuple[int, Numbers]] = []  # rows with a leading one, by column
-    for row, numbers in sorted(rows, key=length):
-        if len(chosen) == len(unknown):
-            break
-        values = {k: numbers[k] for k in unknown if k in numbers}
-        for lead, other in reduced:
-            if factor := values.get(lead, 0):
-                for k, x in other.items():
-                    values[k] = (values.get(k, 0) - factor * x) % prime
-        first = next((k for k, x in values.items() if x), None)
-        if first is not None:
-            inverse = pow(values[first], -1, prime)
-            reduced.append((first, {k: x * inverse % prime for k, x in values.items() if x}))
-            chosen.append(row)
-    return chosen
+    ordered = sorted(rows, key=length)
+    transposed = [{r: x[k] for r, (_, x) in enumerate(ordered) if k in x} for k in unknown]
+    dependent = image.echelon(transposed, range(len(ordered)))
+    return [row for r, (row, _) in enumerate(ordered) if r not in dependent]
 
 
 def _eliminated(
@@ -624,13 +604,7 @@ def exact_grouping(model: RobotModel, zeros: Zeros, friction: bool) -> Grouping:
 
 def written_values(grouping: Grouping, parameters: Sequence[Expression]) -> list[Expression]:
     """The base parameters in the symbols of the description."""
-    found = []
-    for row in grouping.rows:
-        total = ZERO
-        for p, x in row.items():
-            total = total + x * parameters[p]
-        found.append(total)
-    return found
+    return [sum((x * parameters[p] for p, x in row.items()), ZERO) for row in grouping.rows]
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -668,16 +642,16 @@ def _term(style: Style, x: Expression, parameter: str) -> str:
     return style.product([style.bracket(style.parts(size)), parameter], negative)
 
 
-def sections(grouping: Grouping, style: Style, notes: Sequence[str]) -> list[Section]:
+def sections(grouping: Grouping, style: Style, notes: Sequence[str]) -> list[Passage]:
     """Sections on parameters that are known in combinations, that are known alone, that never appear."""
     lines: dict[bool, list[tuple[str, list[str]]]] = {True: [], False: []}
     for k, row in enumerate(grouping.rows):
         lines[len(row) > 1].append((spelled(style, k), combination(grouping, row, style)))
-    found = [Section("Base parameters", " ".join([_count(grouping), *notes]))]
-    found += [Section("Combinations", "", lines[True]), Section("Alone", "", lines[False])]
+    found = [Passage("Base parameters", " ".join([_count(grouping), *notes]))]
+    found += [Passage("Combinations", "", lines[True]), Passage("Alone", "", lines[False])]
     found += [
-        Section("Never appear", _listed(grouping, grouping.absent, style)),
-        Section("Left out", _listed(grouping, grouping.left_out, style)),
+        Passage("Never appear", _listed(grouping, grouping.absent, style)),
+        Passage("Left out", _listed(grouping, grouping.left_out, style)),
     ]
     return [section for section in found if section.lines or section.text]
 
@@ -751,7 +725,7 @@ class BaseEquations:
     def _title(self) -> str:
         return f"{self.model.name}: base parameters"
 
-    def _sections(self, style: Style) -> list[Section]:
+    def _sections(self, style: Style) -> list[Passage]:
         check_written(sum(len(entry.poly) for row in self.regressor for entry in row))
         printer = Printer(self._closed.basis, style)
         lines = []
@@ -762,7 +736,7 @@ class BaseEquations:
                 if entry.poly
             ]
             lines.append((style.entry("tau", (i + 1,)), terms or [style.zero]))
-        found = [Section("Equations of motion", "", lines)]
+        found = [Passage("Equations of motion", "", lines)]
         if printer.definitions:
-            found.append(Section("Where", "", list(printer.definitions.items())))
+            found.append(Passage("Where", "", list(printer.definitions.items())))
         return found

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import prod
 
 from armdyn.exact.ring import Poly, Ring, check_joints
 from armdyn.exact.runs import Run, parallel_runs, related_runs
@@ -280,11 +281,8 @@ class Basis:
         ring = ring or self.full
         total = ring.zero
         for monomial, coefficient in x.terms:
-            term = ring.one * coefficient
-            for atom, exponent in monomial:
-                factor = self._generator(ring, atom, exponent < 0)
-                term = term * factor ** abs(exponent)
-            total = total + term
+            factors = (self._generator(ring, atom, e < 0) ** abs(e) for atom, e in monomial)
+            total = total + prod(factors, start=ring.one * coefficient)
         return total
 
     def _generator(self, ring: Ring, atom: Atom, inverted: bool) -> Poly:
@@ -342,10 +340,8 @@ def angle_parts(angle: Expression, joints: Sequence[str]) -> tuple[list[tuple[in
 
 def _along(ring: Ring, row: Row, prefix: str) -> Poly:
     """Σ k_j q_j, or of velocities."""
-    total = ring.zero
-    for j, k in row:
-        total = total + ring.gen(f"{prefix}{j + 1}") * (ring.constant(k) if isinstance(k, Expression) else k)
-    return total
+    factors = ((j, ring.constant(k) if isinstance(k, Expression) else k) for j, k in row)
+    return sum((ring.gen(f"{prefix}{j + 1}") * k for j, k in factors), ring.zero)
 
 
 def _of_one(row: Row) -> bool:
@@ -379,9 +375,7 @@ class RelatedAngle:
 
     @cached_property
     def opaque(self) -> tuple[Expression, Expression]:
-        total = ZERO
-        for j, k in self.row:
-            total = total + Expression.of(k) * Expression.symbol(f"q{j + 1}")
+        total = sum((Expression.of(k) * Expression.symbol(f"q{j + 1}") for j, k in self.row), ZERO)
         return total.cos(), total.sin()
 
     @property

@@ -23,12 +23,13 @@ from armdyn.exact.basis import Basis, cos_sin_of_sum
 from armdyn.exact.closed_form import ClosedForm
 from armdyn.exact.form import Array, Entry
 from armdyn.exact.printing import document
-from armdyn.exact.printing.document import Section
+from armdyn.exact.printing.document import Passage
 from armdyn.exact.printing.mathml import MATHML, mathml
 from armdyn.exact.printing.names import free_letter
 from armdyn.exact.printing.printer import Printer
 from armdyn.exact.printing.styles import LATEX, PAGE, TEXT, Style
 from armdyn.exact.ring import Poly, Ring, check_written
+from armdyn.exact.written import matrix_lines, vector_passage
 from armdyn.expression import ArmdynError, Atom, Expression, TooLargeError, expression, limited, parse
 from armdyn.model import edit
 from armdyn.model.robot_model import RobotModel, lower, product
@@ -40,22 +41,21 @@ from armdyn.model.robot_model import RobotModel, lower, product
 Line = tuple[str, list[str]]
 
 
-def sections(found: InCoordinates, style: Style) -> list[Section]:
+def sections(found: InCoordinates, style: Style) -> list[Passage]:
     """All that `found` says, in a style."""
     basis = found.determinant.basis
     check_written(sum(len(x.poly) for M in (found.B, found.C) for row in M for x in row))
     letter = _letter(basis)
     letters = "" if found.kept else letter, letter if found.inverse is not None else ""
     printer = Printer(basis, replace(style, letters=letters))
-    parts = [Section("Coordinates", _meaning(found, style, letter), _coordinates(found, printer, letter))]
+    parts = [Passage("Coordinates", _meaning(found, style, letter), _coordinates(found, printer, letter))]
     if found.inverse is not None:
-        parts.append(Section("Equations of motion", "Friction is left out.", _motion(found, printer)))
-    parts.append(Section("Inertia matrix", "", _matrix_lines("b", found.B.rows, printer, symmetric=True)))
-    parts.append(Section("Coriolis matrix", "", _matrix_lines("c", found.C.rows, printer)))
-    parts.append(_vector("Gravity torques", "g", found.g, printer))
-    if any(x.poly for x in found.springs):
-        parts.append(_vector("Spring torques", "e", found.springs, printer))
-    parts.append(Section("Where", "", [*printer.definitions.items(), *_angles(found, printer, letter)]))
+        parts.append(Passage("Equations of motion", "Friction is left out.", _motion(found, printer)))
+    parts.append(Passage("Inertia matrix", "", matrix_lines("b", found.B, printer, symmetric=True)))
+    parts.append(Passage("Coriolis matrix", "", matrix_lines("c", found.C, printer)))
+    parts.append(vector_passage("Gravity torques", "g", found.g, printer))
+    parts.append(vector_passage("Spring torques", "e", found.springs, printer))
+    parts.append(Passage("Where", "", [*printer.definitions.items(), *_angles(found, printer, letter)]))
     return [part for part in parts if part.lines or part.text]
 
 
@@ -78,12 +78,9 @@ def _coordinates(found: InCoordinates, printer: Printer, letter: str) -> list[Li
     """p = J q, or the entries of J and its determinant."""
     style, basis = printer.style, printer.basis
     if found.inverse is None:
-        lines = [
-            (style.entry("J", (i + 1, k + 1)), _parts(printer, Entry(basis, basis.read(str(x)))))
-            for i, row in enumerate(found.J)
-            for k, x in enumerate(row)
-        ]
-        return [*lines, (style.words("det J"), _parts(printer, found.determinant))]
+        J = [[Entry(basis, basis.read(str(x))) for x in row] for row in found.J]
+        lines = matrix_lines("J", J, printer)
+        return [*lines, (style.words("det J"), found.determinant.parts(printer) or [style.zero])]
     old = replace(style, letters=("", ""))
     names = [old.generator(f"q{k + 1}", basis) for k in range(basis.n)]
     return [(_position(style, basis, letter, i), _sum(style, row, names)) for i, row in enumerate(found.J)]
@@ -103,39 +100,12 @@ def _motion(found: InCoordinates, printer: Printer) -> list[Line]:
     for i, g in enumerate(found.g):
         row = [(found.B[i, k].poly, f"qdd{k + 1}") for k in range(n) if found.B[i, k].poly]
         terms = [printer.times(printer.poly_parts(x), style.generator(q, printer.basis)) for x, q in row]
-        speeds = g.poly.ring.zero
-        for k in range(n):
-            speeds = speeds + found.C[i, k].poly * g.poly.ring.gen(f"qd{k + 1}")
+        ring = g.poly.ring
+        speeds = sum((found.C[i, k].poly * ring.gen(f"qd{k + 1}") for k in range(n)), ring.zero)
         held = (speeds, g.poly, found.springs[i].poly)
         terms += [part for poly in held if poly for part in printer.poly_parts(poly)]
         lines.append((style.entry("tau", (i + 1,)), terms or [style.zero]))
     return lines
-
-
-def _vector(title: str, letter: str, entries: Array[Entry], printer: Printer) -> Section:
-    if not any(x.poly for x in entries):
-        return Section(title, "None.")
-    lines = [(printer.style.entry(letter, (i + 1,)), _parts(printer, x)) for i, x in enumerate(entries)]
-    return Section(title, "", lines)
-
-
-def _matrix_lines(
-    letter: str, rows: list[list[Entry]], printer: Printer, symmetric: bool = False
-) -> list[Line]:
-    style, lines = printer.style, []
-    for i, row in enumerate(rows):
-        for k, x in enumerate(row):
-            if symmetric and k < i:
-                continue
-            left = style.entry(letter, (i + 1, k + 1))
-            if symmetric and k > i:
-                left += style.equals + style.entry(letter, (k + 1, i + 1))
-            lines.append((left, _parts(printer, x)))
-    return lines
-
-
-def _parts(printer: Printer, x: Entry) -> list[str]:
-    return printer.poly_parts(x.poly) or [printer.style.zero]
 
 
 def _angles(found: InCoordinates, printer: Printer, letter: str) -> list[Line]:
@@ -145,7 +115,7 @@ def _angles(found: InCoordinates, printer: Printer, letter: str) -> list[Line]:
         return []
     names = [_position(style, basis, letter, k) for k in range(basis.n)]
     rows = (*found.B, *found.C, found.g.rows, found.springs.rows)
-    used = {name for row in rows for x in row for name in _generators(x.poly)}
+    used = {name for row in rows for x in row for name in x.poly.generators()}
     lines = []
     for i, row in enumerate(found.inverse):
         terms = _sum(style, row, names)
@@ -156,10 +126,6 @@ def _angles(found: InCoordinates, printer: Printer, letter: str) -> list[Line]:
                 if f"{kind}{i + 1}" in used:
                     lines.append((style.trig(kind, str(i + 1)), [style.function(function, style.sum(terms))]))
     return lines
-
-
-def _generators(poly: Poly) -> set[str]:
-    return {poly.ring.names[i] for exponents in poly.terms() for i, e in enumerate(exponents) if e}
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -432,11 +398,8 @@ class _Change:
         return c, s
 
     def _linear(self, row: np.ndarray, prefix: str) -> Poly:
-        total = self.ring.zero
-        for k, x in enumerate(row):
-            if x != 0:
-                total = total + x * self.ring.gen(f"{prefix}{k + 1}")
-        return total
+        terms = (x * self.ring.gen(f"{prefix}{k + 1}") for k, x in enumerate(row) if x != 0)
+        return sum(terms, self.ring.zero)
 
     def __call__(self, poly: Poly) -> Poly:
         names = poly.ring.names
@@ -482,10 +445,7 @@ def _varying(equations: ClosedForm, entries: list[list[Expression]]) -> InCoordi
 
 def _rate(x: Poly, n: int) -> Poly:
     """ẋ = Σ ∂x/∂q_k q̇_k."""
-    total = x.ring.zero
-    for k in range(n):
-        total = total + x.by_joint(k) * x.ring.gen(f"qd{k + 1}")
-    return total
+    return sum((x.by_joint(k) * x.ring.gen(f"qd{k + 1}") for k in range(n)), x.ring.zero)
 
 
 # ---- matrices --------------------------------------------------------------------------------------------

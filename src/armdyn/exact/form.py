@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from armdyn.display import shown_or_none
 from armdyn.dynamics import rigid_torques
@@ -35,11 +35,6 @@ from armdyn.model.robot_model import lower
 _TRIG = re.compile(r"([cs])(\d+(?:_\d+)*)")
 _VARIABLE = re.compile(r"(q|qd|qdd)(\d+)")
 Values = Mapping[str, Expression]
-
-
-def _used(poly: Poly) -> list[str]:
-    """The generators that occur."""
-    return [name for name, e in zip(poly.ring.names, poly.p.degrees(), strict=True) if e]
 
 
 def _constant(ring: Ring, name: str) -> Expression | None:
@@ -69,80 +64,57 @@ def substituted(basis: Basis, poly: Poly, values: Values) -> Poly:
 
     An angle may become a sum of whole multiples of angles and a constant.
     """
-    return _Substitution(basis, poly, values).result()
+    images = {name: _image(basis, poly.ring, name, values) for name in poly.generators()}
+    needed = [x for image in images.values() if image for x in image.needed]
+    target = ring_with(basis, poly.ring, needed)
+    places = [target.zero.p] * len(poly.ring.names)
+    for name, image in images.items():
+        places[poly.ring.index[name]] = (image.made(target) if image else target.gen(name)).p
+    return Poly(target, target.reduce(poly.p.compose(*places, ctx=target.context)))
 
 
-class _Substitution:
-    def __init__(self, basis: Basis, poly: Poly, values: Values) -> None:
-        self.basis, self.poly, self.values = basis, poly, values
-        self.used = _used(poly)
+class _Image(NamedTuple):
+    """The replacement of a generator: the numbers that a ring needs for it, and how it is made there."""
 
-    def result(self) -> Poly:
-        images = {name: self._image(name) for name in self.used}
-        changed = {name: image for name, image in images.items() if image is not None}
-        needed = [x for image in changed.values() for x in image.needed]
-        target = ring_with(self.basis, self.poly.ring, needed)
-        places = [
-            (changed[name].in_ring(self.basis, target) if name in changed else target.gen(name)).p
-            if name in images
-            else target.zero.p
-            for name in self.poly.ring.names
-        ]
-        return Poly(target, target.reduce(self.poly.p.compose(*places, ctx=target.context)))
-
-    def _image(self, name: str) -> _Image | None:
-        """Image of a generator; None where it stays."""
-        values, basis = self.values, self.basis
-        if trig := _TRIG.fullmatch(name):
-            joints = [f"q{i}" for i in trig[2].split("_")]
-            if not values.keys() & set(joints):
-                return None
-            angle = sum((_variable(values, q) for q in joints), ZERO)
-            return _Angle(basis, angle, trig[1])
-        if row := _speed_row(basis, name):
-            speed, before = _summed(row, values, "qd"), _summed(row, {}, "qd")
-            return None if speed == before else _faded(name, speed)
-        if name in basis.loads:
-            raise ArmdynError(
-                f"{name}: the size of a torque depends on every name; nothing is replaced in it"
-            )
-        x = _constant(self.poly.ring, name) or Expression.symbol(name)
-        return _Constant(x.substitute(values)) if x.symbols() & values.keys() else None
+    needed: Sequence[Expression]
+    made: Callable[[Ring], Poly]
 
 
-class _Image:
-    """Replacement of a generator, and the numbers that a ring needs for it."""
-
-    needed: Sequence[Expression] = ()
-
-    def in_ring(self, basis: Basis, ring: Ring) -> Poly:
-        raise NotImplementedError
-
-
-class _Constant(_Image):
-    def __init__(self, value: Expression) -> None:
-        moving = [name for name in value.symbols() if _VARIABLE.fullmatch(name)]
-        self.value = value
-        self.needed = [] if moving else [value]
-
-    def in_ring(self, basis: Basis, ring: Ring) -> Poly:
-        return basis.element(self.value, ring)
+def _image(basis: Basis, ring: Ring, name: str, values: Values) -> _Image | None:
+    """Image of a generator; None where it stays."""
+    if trig := _TRIG.fullmatch(name):
+        joints = [f"q{i}" for i in trig[2].split("_")]
+        if not values.keys() & set(joints):
+            return None
+        return _turned(basis, sum((_variable(values, q) for q in joints), ZERO), trig[1])
+    if row := _speed_row(basis, name):
+        speed, before = _summed(row, values, "qd"), _summed(row, {}, "qd")
+        return None if speed == before else _number_image(basis, _faded(name, speed))
+    if name in basis.loads:
+        raise ArmdynError(f"{name}: the size of a torque depends on every name; nothing is replaced in it")
+    x = _constant(ring, name) or Expression.symbol(name)
+    return _number_image(basis, x.substitute(values)) if x.symbols() & values.keys() else None
 
 
-class _Angle(_Image):
+def _number_image(basis: Basis, value: Expression) -> _Image:
+    """A number, or a formula in joint variables, for which a ring needs nothing more."""
+    moving = any(_VARIABLE.fullmatch(name) for name in value.symbols())
+    return _Image([] if moving else [value], lambda ring: basis.element(value, ring))
+
+
+def _turned(basis: Basis, angle: Expression, kind: str) -> _Image:
     """The cosine or sine of an angle that is given."""
+    parts = angle_parts(angle, basis.joints)
+    if parts is None:
+        raise ArmdynError(f"an angle may become whole multiples of angles and a constant, not '{angle}'")
+    joints, constant = parts
+    needed = (constant.cos(), constant.sin())
 
-    def __init__(self, basis: Basis, angle: Expression, kind: str) -> None:
-        parts = angle_parts(angle, basis.joints)
-        if parts is None:
-            raise ArmdynError(f"an angle may become whole multiples of angles and a constant, not '{angle}'")
-        self.joints, constant = parts
-        self.needed = (constant.cos(), constant.sin())
-        self.kind = kind
+    def made(ring: Ring) -> Poly:
+        c, s = (ring.constant(x) for x in needed)
+        return cos_sin_of_sum(ring, joints, (c, s))["cs".index(kind)]
 
-    def in_ring(self, basis: Basis, ring: Ring) -> Poly:
-        c, s = (ring.constant(x) for x in self.needed)
-        return cos_sin_of_sum(ring, self.joints, (c, s))["cs".index(self.kind)]
+    return _Image(needed, made)
 
 
 def _speed_row(basis: Basis, name: str) -> Row:
@@ -153,13 +125,13 @@ def _speed_row(basis: Basis, name: str) -> Row:
     return basis.bells[name].row if name in basis.bells else ()
 
 
-def _faded(name: str, speed: Expression) -> _Image:
+def _faded(name: str, speed: Expression) -> Expression:
     """sign(v) or exp(−(v/width)²) of a speed that is known."""
     number = speed.number
     if number is not None and name.startswith("sgn"):
-        return _Constant(Expression.of((number > 0) - (number < 0)))
+        return Expression.of((number > 0) - (number < 0))
     if number == 0:
-        return _Constant(ONE)
+        return ONE
     raise ArmdynError(
         f"{name}: it is exact for a speed that is a number only, not '{speed}'; value() takes numbers"
     )
@@ -178,7 +150,7 @@ def ring_with(basis: Basis, ring: Ring, needed: Sequence[Expression]) -> Ring:
 
 def differentiated(basis: Basis, poly: Poly, name: str) -> Poly:
     """∂/∂name. Signs of speeds count as constants, which they are wherever the speed is not zero."""
-    used = _used(poly)
+    used = poly.generators()
     for opaque in used:
         if opaque in basis.loads:
             raise ArmdynError(f"{opaque}: the size of a torque has no derivative in closed form here")
@@ -339,8 +311,8 @@ class Formula:
         def size(self) -> int:
             """An upper bound on its terms."""
 
-        def spelled(self, printer: Printer) -> str:
-            """What a printer writes for it."""
+        def parts(self, printer: Printer) -> list[str]:
+            """The signed terms that a printer writes for it."""
 
         def __mul__(self, other: Any) -> Any: ...
 
@@ -430,7 +402,7 @@ class Formula:
 
     def __str__(self) -> str:
         printer = Printer(self.basis, TEXT)
-        lines = [self.spelled(printer)]
+        lines = [printer.style.sum(self.parts(printer))]
         lines += [f"  where {name} = {TEXT.sum(parts)}" for name, parts in printer.definitions.items()]
         return "\n".join(lines)
 
@@ -439,7 +411,7 @@ class Formula:
     def latex(self) -> str:
         """The entry typeset; what had to be named follows it."""
         printer = Printer(self.basis, LATEX)
-        return r",\quad ".join([self.spelled(printer), *_named(printer)])
+        return r",\quad ".join([printer.style.sum(self.parts(printer)), *_named(printer)])
 
     def _repr_latex_(self) -> str | None:
         return displayed(self.latex, self.size)
@@ -607,8 +579,8 @@ class Form(Formula):
     def is_zero(self) -> bool:
         return not self.coefficients or not self.expanded
 
-    def spelled(self, printer: Printer) -> str:
-        return printer.entry(self)
+    def parts(self, printer: Printer) -> list[str]:
+        return printer.parts(self)
 
 
 class Entry(Formula):
@@ -644,8 +616,12 @@ class Entry(Formula):
         """How many terms it has."""
         return len(self.poly)
 
-    def spelled(self, printer: Printer) -> str:
-        return printer.poly(self.poly)
+    @property
+    def is_zero(self) -> bool:
+        return not self.poly
+
+    def parts(self, printer: Printer) -> list[str]:
+        return printer.poly_parts(self.poly)
 
 
 def _sum(a: Poly, b: Poly) -> Poly:
@@ -702,15 +678,11 @@ class Array(Generic[T]):
     def __sub__(self, other: object) -> Array[Any]:
         """The differences from the entries of an array, a list or a SymPy matrix: zeros where they agree."""
         rows = self._rows_of(other)
-        if not isinstance(rows, list):
-            return NotImplemented
-        return Array(_differences(self.rows, rows))
+        return Array(_differences(self.rows, rows)) if isinstance(rows, list) else NotImplemented
 
     def __rsub__(self, other: object) -> Array[Any]:
         rows = self._rows_of(other)
-        if not isinstance(rows, list):
-            return NotImplemented
-        return Array(_differences(rows, self.rows))
+        return Array(_differences(rows, self.rows)) if isinstance(rows, list) else NotImplemented
 
     _op_priority = 20.0  # a SymPy matrix leaves the difference to `__rsub__`
 
@@ -737,7 +709,7 @@ class Array(Generic[T]):
         if not rows or any(not isinstance(x, Formula) for row in rows for x in row):
             raise ArmdynError(f"shape {self.shape}: only vectors and matrices of entries are typeset")
         printer = Printer(rows[0][0].basis, LATEX)
-        lines = [[x.spelled(printer) for x in row] for row in rows]
+        lines = [[printer.style.sum(x.parts(printer)) for x in row] for row in rows]
         return matrix_latex(lines, _named(printer))
 
     def _repr_latex_(self) -> str | None:

@@ -263,14 +263,14 @@ def read(x: Any, basis: Basis, ring: Ring) -> Poly:
     no place in the equations.
     """
     try:
-        return _Reader(basis, ring).poly(x)
+        return _SympyReader(basis, ring).poly(x)
     except TooLargeError:
         raise
     except ExpressionError as error:
         raise NotInEquationsError(f"{shown(x)}: {error}") from None
 
 
-class _Reader:
+class _SympyReader:
     def __init__(self, basis: Basis, ring: Ring) -> None:
         self.basis, self.ring = basis, ring
 

@@ -16,11 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 import flint
 
-from armdyn.exact.runs import Run, Turning
+from armdyn.exact.runs import Run, summed_angles
 from armdyn.expression import ArmdynError, Atom, Expression
 from armdyn.model.errors import ModelError
 from armdyn.model.robot_model import RobotModel
@@ -137,9 +138,10 @@ class Ring:
         which angles are sums of multiples, which matters to printing alone."""
         self.joints = tuple(joints)
         n = len(self.joints)
-        self.turning = Turning(n, runs)
         self.related = tuple(related)
-        self.summed, self.cosines, self.sines = self.turning.summed, self.turning.cosines, self.turning.sines
+        self.summed = summed_angles(n, runs)
+        labels = ["_".join(str(j + 1) for j in joints) for joints in self.summed]
+        self.cosines, self.sines = ([f"{kind}{label}" for label in labels] for kind in "cs")
         self.atoms = _closed(atoms)
         self.inverted = sorted(set(inverted), key=lambda a: a.sort_key)
         squared = [a for a in self.atoms if a.kind in _SQUARED]
@@ -272,11 +274,9 @@ class Ring:
         """An exact number of the description as an element."""
         total = self.context.constant(0)
         for monomial, coefficient in Expression.of(x).terms:
-            term = self.context.constant(flint.fmpq(coefficient.numerator, coefficient.denominator))
-            for atom, exponent in monomial:
-                name = str(atom) if exponent > 0 else f"1/{atom}"
-                term = term * self._g(name) ** abs(exponent)
-            total = total + term
+            number = self.context.constant(flint.fmpq(coefficient.numerator, coefficient.denominator))
+            factors = (self._g(str(atom) if e > 0 else f"1/{atom}") ** abs(e) for atom, e in monomial)
+            total = total + prod(factors, start=number)
         return Poly(self, self.reduce(total))
 
     def include(self, x: Poly) -> Poly:
@@ -370,10 +370,7 @@ class Poly:
         return Poly(self.ring, self.p * (1 / flint.fmpq(_number(other))))
 
     def __pow__(self, exponent: int) -> Poly:
-        result = self.ring.one
-        for _ in range(exponent):
-            result = result * self
-        return result
+        return prod([self] * exponent, start=self.ring.one)
 
     def cos(self) -> Poly:
         """Cosine of an angle that is registered."""
@@ -421,6 +418,10 @@ class Poly:
     def terms(self) -> dict[tuple[int, ...], Fraction]:
         """Coefficients by exponents."""
         return {m: Fraction(int(c.p), int(c.q)) for m, c in self.p.to_dict().items()}
+
+    def generators(self) -> list[str]:
+        """The generators that occur."""
+        return [name for name, e in zip(self.ring.names, self.p.degrees(), strict=True) if e > 0]
 
     def derivative(self, generator: str) -> Poly:
         """Derivative by a generator that no relation binds: a velocity or an acceleration."""

@@ -76,27 +76,17 @@ def related_runs(exact: Mechanism, joints: Sequence[str]) -> list[Run]:
     return sorted(run for run in turning if run)
 
 
-class Turning:
-    """The generators of n joint angles: for each joint, the cosine and sine of its angle or of a sum.
+def summed_angles(n: int, runs: Sequence[Run]) -> list[Run]:
+    """For each of n joints, those whose angles add up to the angle of its generators c1_2_3 and s1_2_3.
 
-    `summed` has the joints whose angles add up to that of a joint's generators: the joint alone, or in a long
-    run all joints up to it. Generators of sums are called c1_2_3.
+    That is the joint alone, or in a long run all joints up to it.
     """
-
-    def __init__(self, n: int, runs: Sequence[Run]) -> None:
-        summed: list[Run] = [(i,) for i in range(n)]
-        for run in runs:
-            if len(run) > SHORT:
-                for k, i in enumerate(run):
-                    summed[i] = run[: k + 1]
-        labels = ["_".join(str(j + 1) for j in joints) for joints in summed]
-        self.summed: tuple[Run, ...] = tuple(summed)
-        self.cosines = tuple(f"c{label}" for label in labels)
-        self.sines = tuple(f"s{label}" for label in labels)
-
-    @property
-    def has_sums(self) -> bool:
-        return any(len(joints) > 1 for joints in self.summed)
+    summed: list[Run] = [(i,) for i in range(n)]
+    for run in runs:
+        if len(run) > SHORT:
+            for k, i in enumerate(run):
+                summed[i] = run[: k + 1]
+    return summed
 
 
 def picking(indices: Sequence[int]) -> Callable[[tuple[int, ...]], tuple[int, ...]]:

@@ -15,7 +15,7 @@ from armdyn.dynamics.closures import freed, joint_values
 from armdyn.dynamics.newton_euler import point_acceleration
 from armdyn.exact.basis import Basis, check_struts, over_ring
 from armdyn.exact.closed_form import ClosedForm
-from armdyn.exact.printing.document import Section
+from armdyn.exact.printing.document import Passage
 from armdyn.exact.printing.printer import Printer
 from armdyn.exact.printing.styles import Style
 from armdyn.exact.ring import Poly, Ring, check_written
@@ -132,12 +132,8 @@ class Recursion:
         return [
             (left, full.constant(Expression.of(right)))
             for left, right in found
-            if isinstance(left, Poly) and left and _generators(left) <= used
+            if isinstance(left, Poly) and left and used.issuperset(left.generators())
         ]
-
-
-def _generators(x: Poly) -> set[str]:
-    return {x.ring.names[k] for m in x.terms() for k, e in enumerate(m) if e}
 
 
 def _about_com(inertia: Inertia) -> tuple[tuple[Any, ...], Vector, tuple[Any, ...]]:
@@ -169,7 +165,7 @@ def _body_symbols(inertia: Inertia) -> list[str]:
     return found
 
 
-def sections(equations: ClosedForm, style: Style) -> list[Section]:
+def sections(equations: ClosedForm, style: Style) -> list[Passage]:
     """Forward recursion link by link, backward recursion link by link, and what the symbols are."""
     check_struts(equations.model, equations.basis.exact)
     recursion = Recursion(equations.basis)
@@ -183,8 +179,8 @@ def sections(equations: ClosedForm, style: Style) -> list[Section]:
     if further:
         what = "coordinates" if recursion.mechanism.rows else "motors of elastic joints"
         lines = [_torque(recursion, printer, k) for k in further]
-        found.append(Section(f"Torques of the {what}", "", lines))
-    where = Section("Where", loads(equations, style))
+        found.append(Passage(f"Torques of the {what}", "", lines))
+    where = Passage("Where", loads(equations, style))
     for left, right in recursion.definitions():
         name, value = printer.poly(left), printer.poly(right)
         if name.strip("[]") != value:
@@ -193,15 +189,15 @@ def sections(equations: ClosedForm, style: Style) -> list[Section]:
     return [*found, where] if where.lines else found
 
 
-def _initial(recursion: Recursion, printer: Printer) -> Section:
+def _initial(recursion: Recursion, printer: Printer) -> Passage:
     g = vector(-x if x != 0 else 0 for x in recursion.mechanism.gravity)
     latex = printer.style.name == "latex"
     lines = _vector_lines(printer, recursion.ring, r"\ddot p_0^0 - g_0^0" if latex else "pdd0 - g0", g)
     rest = r"\omega_0^0 = \dot\omega_0^0" if latex else "w0 = wd0"
-    return Section("Initial conditions", "", lines + _vector_lines(printer, recursion.ring, rest, ZERO3))
+    return Passage("Initial conditions", "", lines + _vector_lines(printer, recursion.ring, rest, ZERO3))
 
 
-def _forward(recursion: Recursion, printer: Printer, i: int) -> Section:
+def _forward(recursion: Recursion, printer: Printer, i: int) -> Passage:
     motion, ring, latex = recursion.motion, recursion.ring, printer.style.name == "latex"
     rows: list[tuple[str, str, Vector | None]] = [
         (rf"\omega_{{{i + 1}}}^{{{i + 1}}}", f"w{i + 1}", motion.w[i]),
@@ -220,17 +216,17 @@ def _forward(recursion: Recursion, printer: Printer, i: int) -> Section:
     for typeset, text, quantity in rows:
         if quantity is not None:
             lines += _vector_lines(printer, ring, typeset if latex else text, quantity)
-    return Section(f"Forward recursion: link {i + 1} ({recursion.links[i].name})", "", lines)
+    return Passage(f"Forward recursion: link {i + 1} ({recursion.links[i].name})", "", lines)
 
 
-def _backward(recursion: Recursion, printer: Printer, i: int) -> Section:
+def _backward(recursion: Recursion, printer: Printer, i: int) -> Passage:
     motion, ring, latex = recursion.motion, recursion.ring, printer.style.name == "latex"
     index = rf"_{{{i + 1}}}^{{{i + 1}}}"
     lines = _vector_lines(printer, ring, f"f{index}" if latex else f"f{i + 1}", motion.f[i])
     lines += _vector_lines(printer, ring, rf"\mu{index}" if latex else f"mu{i + 1}", motion.mu[i])
     if not recursion.mechanism.rows:
         lines.append(_torque(recursion, printer, i))
-    return Section(f"Backward recursion: link {i + 1} ({recursion.links[i].name})", "", lines)
+    return Passage(f"Backward recursion: link {i + 1} ({recursion.links[i].name})", "", lines)
 
 
 def _torque(recursion: Recursion, printer: Printer, k: int) -> tuple[str, list[str]]:

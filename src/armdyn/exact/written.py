@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from armdyn.display import shown_or_none
 from armdyn.exact.closed_form import ClosedForm, coriolis_in_rates, grouped
-from armdyn.exact.form import SHOWN, Form, displayed
-from armdyn.exact.printing.document import Section, aligned_rows
+from armdyn.exact.form import SHOWN, Array, Form, Formula, displayed
+from armdyn.exact.printing.document import Passage, aligned_rows
 from armdyn.exact.printing.printer import LIMIT, Printer
 from armdyn.exact.printing.styles import LATEX, Style
 from armdyn.exact.ring import check_written
@@ -40,7 +40,7 @@ def letters(notation: Notation) -> Letters:
     return _LETTERS[notation]
 
 
-def sections(equations: ClosedForm, style: Style, notation: Notation) -> list[Section]:
+def sections(equations: ClosedForm, style: Style, notation: Notation) -> list[Passage]:
     """The equations of motion, the terms they are made of, and what was named on the way."""
     names = letters(notation)
     printer = Printer(equations.basis, style)
@@ -50,22 +50,23 @@ def sections(equations: ClosedForm, style: Style, notation: Notation) -> list[Se
         spelling = Printer(written.basis, style)
     check_written(written.terms)
     found = [coordinates(equations, printer.style)]
-    found += [_motion(equations, printer, names), _inertia(written, spelling, names)]
+    found.append(_motion(equations, printer, names))
+    found.append(Passage("Inertia matrix", "", matrix_lines(names.B, written.B, spelling, symmetric=True)))
     found.append(_velocity(written, spelling, names))
-    found.append(_vector(written, spelling, "Gravity torques", names.g, written.g.rows))
-    found.append(_vector(equations, printer, "Spring torques", "e", equations.springs.rows))
-    found.append(_vector(equations, printer, "Friction torques", "f", equations.friction.rows))
+    found.append(vector_passage("Gravity torques", names.g, written.g, spelling))
+    found.append(vector_passage("Spring torques", "e", equations.springs, printer))
+    found.append(vector_passage("Friction torques", "f", equations.friction, printer))
     named = printer.definitions | spelling.definitions
     lines = [*named.items(), *_speeds(equations, printer.style), *bells(equations, printer.style)]
-    found.append(Section("Where", loads(equations, style), lines))
+    found.append(Passage("Where", loads(equations, style), lines))
     return [s for s in found if s.lines or s.text]
 
 
-def coordinates(equations: ClosedForm, style: Style) -> Section:
+def coordinates(equations: ClosedForm, style: Style) -> Passage:
     """Of a robot whose joints are related, what every joint is in the coordinates: q = S x + s₀."""
     model = equations.model
     if not model.relations:
-        return Section(COORDINATES)
+        return Passage(COORDINATES)
     found = model.dependence
     lines = []
     for link, row, offset in zip(model.moving, found.rows, found.offsets, strict=True):
@@ -76,12 +77,12 @@ def coordinates(equations: ClosedForm, style: Style) -> Section:
                 style.zero
             ]
         lines.append((style.words(link.joint_label), terms))
-    return Section(COORDINATES, "", lines)
+    return Passage(COORDINATES, "", lines)
 
 
 def _has_long_sums(equations: ClosedForm) -> bool:
     """Whether a long run of parallel axes makes entries long: then sums of constants get names."""
-    if not equations.basis.kinematic.turning.has_sums:
+    if all(len(joints) == 1 for joints in equations.basis.kinematic.summed):
         return False
     return any(x.size > LIMIT for M in ("B", "C") for row in getattr(equations, M) for x in row)
 
@@ -115,7 +116,7 @@ def _variable(equations: ClosedForm, style: Style, joint: int, order: int) -> st
     return style.generator(f"q{'d' * order}{joint + 1}", equations.basis)
 
 
-def _motion(equations: ClosedForm, printer: Printer, names: Letters) -> Section:
+def _motion(equations: ClosedForm, printer: Printer, names: Letters) -> Passage:
     """Rows of (7.42) written out where they fit, as (7.82)."""
     style, n = printer.style, equations.n
     rows = [_row(equations, printer, i) for i in range(n)] if _fits(equations) else []
@@ -123,7 +124,7 @@ def _motion(equations: ClosedForm, printer: Printer, names: Letters) -> Section:
     if not rows or widest > 2 * style.width:
         return in_matrices(equations, style, names)
     lines = [(style.entry("tau", (i + 1,)), row or [style.zero]) for i, row in enumerate(rows)]
-    return Section("Equations of motion", "", lines)
+    return Passage("Equations of motion", "", lines)
 
 
 def _fits(equations: ClosedForm) -> bool:
@@ -147,7 +148,7 @@ def _row(equations: ClosedForm, printer: Printer, i: int) -> list[str]:
     return terms + [part for entry in further for part in printer.parts(entry)]
 
 
-def in_matrices(equations: ClosedForm, style: Style, names: Letters) -> Section:
+def in_matrices(equations: ClosedForm, style: Style, names: Letters) -> Passage:
     """(7.42) in matrices: one line, however long the entries are."""
     M, V, G = ("M", "V", "G") if names.vector else ("B", "C", "g")
     q, qd, qdd = style.vectors
@@ -158,7 +159,7 @@ def in_matrices(equations: ClosedForm, style: Style, names: Letters) -> Section:
         row.append(style.applied("e", (q,)))
     if any(not f.is_zero for f in equations.friction):
         row.append(style.applied("f", (qd,)))
-    return Section("Equations of motion", "", [(style.entry("tau", ()), row)])
+    return Passage("Equations of motion", "", [(style.entry("tau", ()), row)])
 
 
 def _velocity_terms(
@@ -183,18 +184,23 @@ def _velocity_terms(
             yield printer.times(coefficient, product)
 
 
-def _inertia(equations: ClosedForm, printer: Printer, names: Letters) -> Section:
+def matrix_lines(
+    letter: str, rows: Iterable[Sequence[Formula]], printer: Printer, symmetric: bool = False
+) -> list[tuple[str, list[str]]]:
+    """Lines "b[1,2] = …" for the entries of a matrix; of a symmetric one "b[1,2] = b[2,1] = …"."""
     style, lines = printer.style, []
-    for i in range(equations.n):
-        for j in range(i, equations.n):
-            left = style.entry(names.B, (i + 1, j + 1))
-            if i != j:
-                left += style.equals + style.entry(names.B, (j + 1, i + 1))
-            lines.append((left, printer.parts(equations.B[i, j]) or [style.zero]))
-    return Section("Inertia matrix", "", lines)
+    for i, row in enumerate(rows):
+        for j, entry in enumerate(row):
+            if symmetric and j < i:
+                continue
+            left = style.entry(letter, (i + 1, j + 1))
+            if symmetric and j > i:
+                left += style.equals + style.entry(letter, (j + 1, i + 1))
+            lines.append((left, entry.parts(printer) or [style.zero]))
+    return lines
 
 
-def _velocity(equations: ClosedForm, printer: Printer, names: Letters) -> Section:
+def _velocity(equations: ClosedForm, printer: Printer, names: Letters) -> Passage:
     """C by entries, a long one by its Christoffel symbols; or the vector V."""
     style, n = printer.style, equations.n
     if names.vector:
@@ -203,7 +209,7 @@ def _velocity(equations: ClosedForm, printer: Printer, names: Letters) -> Sectio
         for i in range(n):
             terms = list(_velocity_terms(equations, printer, i, long))
             lines.append((style.entry(names.C, (i + 1,)), terms or [style.zero]))
-        return Section("Centrifugal and Coriolis torques", "", lines + list(long.items()))
+        return Passage("Centrifugal and Coriolis torques", "", lines + list(long.items()))
     lines = []
     if equations.basis.named_groups:
         for i, row in enumerate(coriolis_in_rates(equations)):
@@ -211,7 +217,7 @@ def _velocity(equations: ClosedForm, printer: Printer, names: Letters) -> Sectio
                 lines.append(
                     (style.entry(names.C, (i + 1, j + 1)), printer.rate_parts(entry) or [style.zero])
                 )
-        return Section("Coriolis matrix", _RATES, lines)
+        return Passage("Coriolis matrix", _RATES, lines)
     named: dict[str, Form] = {}
     for i in range(n):
         for j in range(n):
@@ -229,18 +235,19 @@ def _velocity(equations: ClosedForm, printer: Printer, names: Letters) -> Sectio
                     terms.append(f"{name}{style.times}{_variable(equations, style, k, 1)}")
             lines.append((left, terms or [style.zero]))
     lines += [(name, printer.parts(symbol)) for name, symbol in named.items()]
-    return Section("Coriolis matrix", "", lines)
+    return Passage("Coriolis matrix", "", lines)
 
 
-def _vector(equations: ClosedForm, printer: Printer, title: str, letter: str, entries: list[Form]) -> Section:
+def vector_passage(title: str, letter: str, entries: Array[Any], printer: Printer) -> Passage:
+    """A line for each entry of a vector. Without springs or friction there is nothing to say."""
     if all(entry.is_zero for entry in entries):
-        return Section(title) if letter in ("e", "f") else Section(title, "None.")
+        return Passage(title) if letter in ("e", "f") else Passage(title, "None.")
     style = printer.style
     lines = [
-        (style.entry(letter, (i + 1,)), printer.parts(entry) or [style.zero])
+        (style.entry(letter, (i + 1,)), entry.parts(printer) or [style.zero])
         for i, entry in enumerate(entries)
     ]
-    return Section(title, "", lines)
+    return Passage(title, "", lines)
 
 
 # ---- for a notebook
@@ -266,7 +273,7 @@ def _form(equations: ClosedForm, size: int) -> str:
     return f"$\\displaystyle {text}$"
 
 
-def _aligned(parts: Iterable[Section], note: str = "") -> str:
+def _aligned(parts: Iterable[Passage], note: str = "") -> str:
     rows = list(aligned_rows([line for part in parts for line in part.lines]))
     rows += [f"& {note}"] if note else []
     return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"

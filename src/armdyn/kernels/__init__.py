@@ -1,14 +1,13 @@
 """Array functions made from the algorithms of `dynamics/`: recorded, compiled, registered with NumPy.
 
-Order: arrays, cache, c, javascript, specification, threads, llvm/, backends, casadi, dask, derivatives,
-jax, kernel, cuda/, loop_kernel, torch.
+Order: arrays, cache, c, cuda, javascript, threads, llvm/, kernel, casadi, cupy, dask, derivatives, jax,
+loop_kernel, torch.
 """
 
-from armdyn.kernels.backends import backend, set_backend
+from armdyn.kernels.arrays import Shared, Specification
 from armdyn.kernels.cache import CacheWarning
-from armdyn.kernels.kernel import Kernel
+from armdyn.kernels.kernel import Kernel, backend, set_backend
 from armdyn.kernels.llvm.machine import CompileWarning
-from armdyn.kernels.specification import Shared, Specification
 from armdyn.kernels.threads import get_threads, set_threads
 
 __all__ = [

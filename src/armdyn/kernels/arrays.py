@@ -1,14 +1,11 @@
-"""Checks of what array functions are given: inputs, and arrays for results.
-
-NumPy arrays, numbers, lists and tuples of them, and pandas tables are accepted. Arrays of the libraries that
-`backends.py` lists do not come here. NumPy could also convert other things (arrays of further libraries,
-masked arrays, arrays with units), but a mask or a unit would be lost. They are refused, and the message names
-their type.
-"""
+"""Functions of arrays: the data of one, checks of what it is given, and arrays of NumPy or CuPy alike."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import cached_property
 from numbers import Real
 from typing import Any, Protocol, TypeAlias
 
@@ -16,7 +13,61 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armdyn.expression import ArmdynError, shown
-from armdyn.program.program import Shape
+from armdyn.program.loops import Loop
+from armdyn.program.program import Program, Shape
+
+# ------------------------------------------------------------------------------------------------------------
+# The data of a kernel: named inputs and outputs, the program between them, and what identifies it.
+
+
+@dataclass(frozen=True)
+class Specification:
+    """A function of arrays: inputs (..., size) by name, outputs (..., *shape).
+
+    `record` makes the program when it is needed; `identity` is a text with all that the program depends on.
+    `loop`, if there is one, makes the same function as a loop around programs, where one program would be too
+    long: that is then recorded only for those who ask for it. The loop has no counts; its arguments, with one
+    row each, are the inputs and then the outputs. `shared` is the same function in a form that other robots
+    can use too.
+    """
+
+    name: str
+    inputs: tuple[tuple[str, int], ...]
+    outputs: tuple[Shape, ...]
+    record: Callable[[], Program]
+    identity: str
+    shared: Shared | None = None
+    loop: Callable[[], Loop] | None = None
+
+    @cached_property
+    def program(self) -> Program:
+        """The program, recorded when it is first needed."""
+        return self.record()
+
+    @cached_property
+    def body(self) -> Program | Loop:
+        """The code to run: the loop if there is one, else the program."""
+        return self.loop() if self.loop else self.program
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A function that takes its constants as a vector, its first input, and this vector of a robot.
+
+    Robots that differ only in numbers have the same specification here, and so the same machine code.
+    """
+
+    specification: Specification
+    numbers: np.ndarray
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Checks of what array functions are given: inputs, and arrays for results.
+#
+# NumPy arrays, numbers, lists and tuples of them, and pandas tables are accepted. Arrays of the libraries
+# that `kernel.py` lists do not come here. NumPy could also convert other things (arrays of further libraries,
+# masked arrays, arrays with units), but a mask or a unit would be lost. They are refused, and the message
+# names their type.
 
 
 class Table(Protocol):
@@ -244,3 +295,65 @@ def _check_target(y: Any, batch: Shape, shape: Shape) -> None:
         raise TypeError(f"out: expected an array of floats, found an array of {dtype_text(y.dtype)}")
     if not y.flags.writeable:
         raise ArmdynError("out: the array is read-only")
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Arrays that may be NumPy's or CuPy's: for code that runs on either, because NumPy's functions do.
+#
+# What NumPy does not hand on to CuPy is here: new arrays, arrays of one library among those of the other, and
+# the way back to the CPU, which waits for the GPU.
+
+
+def is_cupy(x: Any) -> bool:
+    """True for an array of CuPy, which need not be installed."""
+    kind = type(x)
+    return kind is not np.ndarray and kind.__module__.partition(".")[0] == "cupy"
+
+
+def on_device(x: Any) -> AbstractContextManager[Any]:
+    """A context in which CuPy computes on the device of an array; nothing changes for arrays of NumPy."""
+    return x.device if is_cupy(x) else nullcontext()
+
+
+def array(x: Any) -> np.ndarray:
+    """An array of CuPy as it is, and anything else as one of NumPy."""
+    return x if is_cupy(x) else np.asarray(x)
+
+
+def like(first: Any, x: Any) -> np.ndarray:
+    """Numbers as an array where another is: of CuPy and of its type, or float64 of NumPy."""
+    if not is_cupy(first):
+        return np.asarray(x, float)
+    import cupy
+
+    with first.device:
+        found: np.ndarray = cupy.asarray(x, dtype=first.dtype)
+        return found
+
+
+def zeros(first: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """A new array where another is, and of its type; in NumPy of float64."""
+    if not is_cupy(first):
+        return np.zeros(shape)
+    import cupy
+
+    with first.device:
+        found: np.ndarray = cupy.zeros(shape, dtype=first.dtype)
+        return found
+
+
+def zeros_by_instance(first: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """The same (..., instances, columns) as loops read and write it quickest.
+
+    On a GPU, where threads beside each other are instances, these are adjacent in memory.
+    """
+    if not is_cupy(first):
+        return np.zeros(shape)
+    *before, instances, columns = shape
+    return np.swapaxes(zeros(first, (*before, columns, instances)), -1, -2)
+
+
+def host(x: Any) -> np.ndarray:
+    """The array in NumPy; one of CuPy is waited for and copied."""
+    found: np.ndarray = x.get() if is_cupy(x) else np.asarray(x)
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
@@ -200,29 +200,50 @@ def definition(prefix: str, name: str, program: Program, scalar: str) -> str:
 
 
 def _statements(program: Program, scalar: str) -> Iterator[str]:
-    places = [f"{x}[{k}]" for x, size in _input_names(program) for k in range(size)]
-    suffix = "f" if scalar == "float" else ""
-    values: list[str] = []
     used = {node[1] for node in program.nodes if node[0] == "input"}
     start = 0
     for x, size in _input_names(program):
         if not used & set(range(start, start + size)):
             yield f"    (void){x};"
         start += size
+    suffix = "f" if scalar == "float" else ""
+    places = [f"{x}[{k}]" for x, size in _input_names(program) for k in range(size)]
+    names = [x for x, _ in _outputs(program)]
+    for line in straight_line(
+        program,
+        places,
+        names,
+        f"const {scalar}",
+        lambda value: number(value, scalar),
+        lambda op, *arguments: OPS[op].c.format(*arguments, f=suffix),
+    ):
+        yield f"    {line}"
+
+
+def straight_line(
+    program: Program,
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+    declared: str,
+    number: Callable[[float], str],
+    spelled: Callable[..., str],
+) -> Iterator[str]:
+    """A program's operations, one variable `declared` for each, then its outputs: C or JavaScript.
+
+    `inputs` are the places of its scalars, `outputs` the names of arrays.
+    """
+    values: list[str] = []
     for i, node in enumerate(program.nodes):
         if node[0] == "const":
-            values.append(number(node[1], scalar))
+            values.append(number(node[1]))
         elif node[0] == "input":
-            values.append(places[node[1]])
+            values.append(inputs[node[1]])
         else:
-            expression = OPS[node[0]].c.format(*(values[a] for a in node[1:]), f=suffix)
-            yield f"    const {scalar} v{i} = {expression};"
+            yield f"{declared} v{i} = {spelled(node[0], *(values[a] for a in node[1:]))};"
             values.append(f"v{i}")
-    k = 0
-    for x, size in _outputs(program):
-        for j in range(size):
-            yield f"    {x}[{j}] = {values[program.results[k]]};"
-            k += 1
+    for name, results in zip(outputs, program.by_output(values), strict=True):
+        for j, value in enumerate(results):
+            yield f"{name}[{j}] = {value};"
 
 
 def number(value: float, scalar: str) -> str:
@@ -352,7 +373,7 @@ def loop_parts(
     programs = {name: _plain(loop.programs[name]) for name in called}
     for name, program in programs.items():
         check_constants(name, program, scalar)
-    printer = Printer(loop, prefix, scalar)
+    printer = LoopPrinter(loop, prefix, scalar)
     own = f"{prefix}_{loop.name}"
     functions = [f"static {definition(own, name, p, scalar)}" for name, p in programs.items()]
     return f"{_documented_loop(loop, meanings or {})}{printer.prototype};\n", [*functions, printer.function()]
@@ -402,7 +423,7 @@ def _sizes(ask: loops.Ask) -> list[int]:
     return [part.size for part in (*ask.inputs, ask.output)]
 
 
-class Printer:
+class LoopPrinter:
     """Writes the function: local arrays are NAME_, counters index_NAME."""
 
     integer = "long"
@@ -452,7 +473,7 @@ class Printer:
         """The declaration of an array of numbers."""
         return f"{self.scalar} {name}[{size}];"
 
-    def pointer(self, part: loops.Part) -> str:
+    def pointer(self, part: loops.Slice) -> str:
         """A part of a local array as an argument."""
         array, k = self._at(part)
         return array if k == "0" else f"{array} + {k}"
@@ -479,7 +500,7 @@ class Printer:
 
     def statement(self, statement: loops.Statement) -> None:
         match statement:
-            case loops.Load(target, source, row):
+            case loops.Fetch(target, source, row):
                 self._copy(self._at(target), self._row(source, row), target.size)
             case loops.Save(argument, row, part):
                 self._copy(self._row(argument, row), self._at(part), part.size)
@@ -520,7 +541,7 @@ class Printer:
             head = f"for ({self.integer} {k} = {start}, {end} = {stop}; {k} < {end}; ++{k})"
             self.nested(head, statement.body, f"{counter};")
 
-    def _call(self, head: str, inputs: tuple[loops.Part, ...], outputs: tuple[loops.Part, ...]) -> None:
+    def _call(self, head: str, inputs: tuple[loops.Slice, ...], outputs: tuple[loops.Slice, ...]) -> None:
         """Lines of a call; results that would overwrite inputs, or each other, go by way of other arrays."""
         given = [self.pointer(part) for part in inputs if part.size]
         parts = [part for part in outputs if part.size]
@@ -586,10 +607,10 @@ class Printer:
         array, k = place
         return f"{array}[{k} + {entry}]" if entry else f"{array}[{k}]"
 
-    def _number(self, part: loops.Part) -> str:
+    def _number(self, part: loops.Slice) -> str:
         return f"{part.array.name}_[{part.start}]"
 
-    def _at(self, part: loops.Part) -> Place:
+    def _at(self, part: loops.Slice) -> Place:
         return f"{part.array.name}_", str(part.start)
 
     def _row(self, argument: loops.Argument, row: loops.Int) -> Place:

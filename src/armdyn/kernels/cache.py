@@ -45,7 +45,7 @@ _NAMES = re.compile(r"[0-9a-f]{64}\.o|\.new[a-z0-9_]{8}")  # our files; no other
 _allowance: dict[Path, int] = {}  # bytes this process may add to a folder before it lists it again
 
 
-class Entry(NamedTuple):
+class CachedFile(NamedTuple):
     """A file of the cache."""
 
     used: float  # when, in seconds since 1970
@@ -65,7 +65,7 @@ def size_bound() -> int:
     return int(given or _DEFAULT) * 10**6
 
 
-def entries(folder: Path) -> Iterator[Entry]:
+def entries(folder: Path) -> Iterator[CachedFile]:
     """The files of the cache in a folder."""
     with contextlib.suppress(OSError), os.scandir(folder) as found:
         for item in found:
@@ -73,7 +73,7 @@ def entries(folder: Path) -> Iterator[Entry]:
                 with contextlib.suppress(OSError):
                     if item.is_file(follow_symlinks=False):
                         info = item.stat(follow_symlinks=False)
-                        yield Entry(info.st_mtime, info.st_size, folder / item.name)
+                        yield CachedFile(info.st_mtime, info.st_size, folder / item.name)
 
 
 def keep_within_bound(folder: Path, added: int) -> None:
@@ -87,7 +87,7 @@ def keep_within_bound(folder: Path, added: int) -> None:
 
 def _shrink(folder: Path, bound: int) -> int:
     """Remove abandoned files and, above the bound, those unused for longest. Returns the size left."""
-    now, kept = time.time(), list[Entry]()
+    now, kept = time.time(), list[CachedFile]()
     for entry in entries(folder):
         if not entry.is_temporary:
             kept.append(entry)
@@ -103,7 +103,7 @@ def _shrink(folder: Path, bound: int) -> int:
     return total
 
 
-def remove(entry: Entry) -> bool:
+def remove(entry: CachedFile) -> bool:
     """Remove a file. Returns whether that worked."""
     try:
         entry.path.unlink()

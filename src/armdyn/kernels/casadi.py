@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from armdyn.kernels.kernel import Kernel
-from armdyn.program.program import Program, Shape
+from armdyn.program.program import Shape
 
 try:
     import casadi
@@ -37,11 +37,12 @@ def casadi_function(kernel: Kernel, names: Sequence[str]) -> Any:
     """The function of a kernel's program: columns in; matrices of the outputs' shapes out, by these names."""
     program, name = kernel.program, kernel.specification.name
     inputs = [casadi.SX.sym(_word(key), size) for key, size in program.inputs]
-    values = _values(program, [column for x in inputs for column in casadi.vertsplit(x)])
-    outputs, start = [], 0
-    for _, shape in program.outputs:
-        outputs.append(_matrix(values, program.results[start : start + prod(shape)], shape))
-        start += prod(shape)
+    values = program.values(
+        [column for x in inputs for column in casadi.vertsplit(x)],
+        lambda op, *arguments: OPERATIONS[op](*arguments),
+        casadi.SX,
+    )
+    outputs = [_matrix(x, shape) for x, (_, shape) in zip(values, program.outputs, strict=True)]
     taken = [_word(key) for key, _ in program.inputs]
     return casadi.Function(name, inputs, outputs, taken, [_word(key) for key in names])
 
@@ -51,23 +52,11 @@ def _word(name: str) -> str:
     return re.sub("[^A-Za-z0-9]+", "_", name).strip("_")
 
 
-def _values(program: Program, columns: Sequence[Any]) -> list[Any]:
-    values: list[Any] = []
-    for node in program.nodes:
-        if node[0] == "const":
-            values.append(casadi.SX(float(node[1])))
-        elif node[0] == "input":
-            values.append(columns[node[1]])
-        else:
-            values.append(OPERATIONS[node[0]](*(values[a] for a in node[1:])))
-    return values
-
-
-def _matrix(values: Sequence[Any], results: Sequence[int], shape: Shape) -> Any:
+def _matrix(values: Sequence[Any], shape: Shape) -> Any:
     """Scalars, row by row, as a matrix; of a vector, as a column; several matrices one below the other.
 
     CasADi counts along columns.
     """
-    column = casadi.vertcat(*(values[r] for r in results))
+    column = casadi.vertcat(*values)
     *rows, columns = shape if len(shape) > 1 else (*shape, 1)
     return casadi.reshape(column, columns, prod(rows)).T

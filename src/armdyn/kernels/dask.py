@@ -19,8 +19,7 @@ import numpy as np
 
 from armdyn.expression import ArmdynError
 from armdyn.kernels.arrays import FLOAT32, FLOAT64, dtype_text, is_plain, is_real, joined, misfit, real_array
-from armdyn.kernels.backends import backend, get_backend
-from armdyn.kernels.kernel import Kernel
+from armdyn.kernels.kernel import Kernel, backend, get_backend
 from armdyn.kernels.threads import one_thread
 from armdyn.program.program import Shape
 
@@ -40,7 +39,7 @@ def call(kernel: Kernel, arrays: Sequence[Any], out: Any) -> Any:
     inputs = [_checked(*given) for given in zip(names, kernel.sizes, arrays, strict=True)]
     _check_shapes(function.name, names, inputs)
     dtype = _dtype(inputs)
-    block = Block(kernel, get_backend())
+    block = BlockCall(kernel, get_backend())
     if len(function.outputs) == 1:
         return _blockwise(function.name, block, inputs, function.outputs[0], dtype)
     together = _blockwise(function.name, block, inputs, (1,), dtype)  # a block of it is a tuple of results
@@ -67,7 +66,7 @@ def _dtype(inputs: Sequence[Any]) -> Any:
 
 
 @dataclass(frozen=True)
-class Block:
+class BlockCall:
     """The result for the blocks of the inputs. Dask runs many side by side, so each takes one thread."""
 
     kernel: Kernel

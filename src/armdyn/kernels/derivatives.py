@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 from weakref import WeakKeyDictionary, ref
 
+from armdyn.kernels.arrays import Shared, Specification
 from armdyn.kernels.kernel import Kernel
 from armdyn.kernels.llvm.machine import lock
-from armdyn.kernels.specification import Shared, Specification
 from armdyn.program.derive import time_derivative, vector_jacobian, with_cotangents
 
 _made: WeakKeyDictionary[Kernel, dict[tuple[str, ...], Kernel]] = WeakKeyDictionary()

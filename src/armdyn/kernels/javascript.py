@@ -5,10 +5,9 @@ Numbers are doubles, as in C. Sines and cosines are those of the browser, which 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import inf, prod
 
-from armdyn.kernels.c import Printer
+from armdyn.kernels.c import LoopPrinter, straight_line
 from armdyn.program import loops
 from armdyn.program.ops import OPS
 from armdyn.program.program import Program
@@ -29,27 +28,15 @@ def function_text(name: str, program: Program) -> str:
     """
     inputs = [f"in{k}" for k, (_, size) in enumerate(program.inputs) if size]
     outputs = [f"out{k}" for k, (_, shape) in enumerate(program.outputs) if prod(shape)]
-    body = "".join(f"  {line}\n" for line in _statements(program))
+    places = [f"in{k}[{j}]" for k, (_, size) in enumerate(program.inputs) for j in range(size)]
+    names = [f"out{k}" for k in range(len(program.outputs))]
+    lines = straight_line(program, places, names, "const", number, _spelled)
+    body = "".join(f"  {line}\n" for line in lines)
     return f"function {name}({', '.join([*inputs, *outputs])}) {{\n{body}}}\n"
 
 
-def _statements(program: Program) -> Iterator[str]:
-    places = [f"in{k}[{j}]" for k, (_, size) in enumerate(program.inputs) for j in range(size)]
-    values: list[str] = []
-    for i, node in enumerate(program.nodes):
-        if node[0] == "const":
-            values.append(number(node[1]))
-        elif node[0] == "input":
-            values.append(places[node[1]])
-        else:
-            text = _OWN.get(node[0]) or OPS[node[0]].c
-            yield f"const v{i} = {text.format(*(values[a] for a in node[1:]), f='')};"
-            values.append(f"v{i}")
-    start = 0
-    for k, (_, shape) in enumerate(program.outputs):
-        for j in range(prod(shape)):
-            yield f"out{k}[{j}] = {values[program.results[start + j]]};"
-        start += prod(shape)
+def _spelled(op: str, *arguments: str) -> str:
+    return (_OWN.get(op) or OPS[op].c).format(*arguments, f="")
 
 
 def number(value: float) -> str:
@@ -78,7 +65,7 @@ def loop_text(name: str, loop: loops.Loop) -> str:
     return "\n".join([*programs, _JavaScriptPrinter(loop, name, "").function()])
 
 
-class _JavaScriptPrinter(Printer):
+class _JavaScriptPrinter(LoopPrinter):
     """C with the declarations of JavaScript."""
 
     integer = small = "let"
@@ -105,7 +92,7 @@ class _JavaScriptPrinter(Printer):
     def array(self, name: str, size: int) -> str:
         return f"const {name} = new Float64Array({size});"
 
-    def pointer(self, part: loops.Part) -> str:
+    def pointer(self, part: loops.Slice) -> str:
         array, start = self._at(part)
         whole = part.start == 0 and part.size == part.array.size
         return array if whole else f"{array}.subarray({start}, {part.start + part.size})"

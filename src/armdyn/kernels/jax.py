@@ -10,7 +10,6 @@ function is jitted here, so that JAX traces it once for each shape, however ofte
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -76,12 +75,13 @@ def _evaluating(name: str, program: Program) -> Callable[..., Any]:
     def evaluated(*arrays: Any) -> Any:
         inputs, batch = _checked(name, program.inputs, arrays)
         dtype = jnp.result_type(*inputs)
-        values = _values(program, [column for x in inputs for column in _apart.bind(x)])
-        results, start = [], 0
-        for _, shape in program.outputs:
-            columns = [values[r] for r in program.results[start : start + prod(shape)]]
-            results.append(_joined(columns, batch, dtype).reshape(batch + shape))
-            start += prod(shape)
+        given = [column for x in inputs for column in _apart.bind(x)]
+        # Constants are plain floats, which take on the precision of the other operand.
+        values = program.values(given, lambda op, *arguments: OPERATIONS[op](*arguments), float)
+        results = [
+            _joined(columns, batch, dtype).reshape(batch + shape)
+            for columns, (_, shape) in zip(values, program.outputs, strict=True)
+        ]
         return results[0] if len(results) == 1 else tuple(results)
 
     evaluated.__name__ = evaluated.__qualname__ = name
@@ -107,19 +107,6 @@ def _checked(name: str, inputs: Sequence[tuple[str, int]], arrays: Sequence[Any]
         return found, jnp.broadcast_shapes(*(x.shape[:-1] for x in found))  # symbolic ones too
     except ValueError:
         raise misfit(name, [key for key, _ in inputs], found) from None
-
-
-def _values(program: Program, columns: Sequence[Any]) -> list[Any]:
-    """Values of all nodes. Constants are plain floats, which take on the precision of the other operand."""
-    values: list[Any] = []
-    for node in program.nodes:
-        if node[0] == "const":
-            values.append(float(node[1]))
-        elif node[0] == "input":
-            values.append(columns[node[1]])
-        else:
-            values.append(OPERATIONS[node[0]](*(values[a] for a in node[1:])))
-    return values
 
 
 def _joined(columns: Sequence[Any], batch: Shape, dtype: Any) -> Any:

@@ -1,18 +1,173 @@
-"""Kernels: a specification that can be called with arrays, on any backend."""
+"""Kernels: a specification that can be called with arrays, on any backend.
+
+The arrays decide on the backend, else the innermost `with backend(…)`, else the default. NumPy arrays go to a
+backend. Arrays of other libraries go to the module that `LIBRARIES` names, which is imported when the first
+of them comes.
+"""
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cached_property, lru_cache
-from typing import Any, TypeAlias, TypeVar
+from importlib import import_module
+from math import prod
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
+import numpy as np
 from numpy import ndarray
 
-from armdyn.kernels.backends import BACKENDS, Run, chosen, default, get_backend, library_of
+from armdyn.expression import shown
+from armdyn.kernels.arrays import FLOAT32, FLOAT64, Specification, checked_inputs, checked_out
+from armdyn.kernels.llvm.compiled import Compiled
 from armdyn.kernels.llvm.machine import lock
-from armdyn.kernels.specification import Specification
-from armdyn.program.program import Program
+from armdyn.program.evaluate import evaluate, evaluate_loop
+from armdyn.program.program import Program, Shape
+
+# ------------------------------------------------------------------------------------------------------------
+# The backend "evaluator": it defines the meaning of a program, and runs it. Nothing is compiled.
+
+
+class Evaluated:
+    """A kernel run by the evaluator."""
+
+    def __init__(self, specification: Specification) -> None:
+        self.specification = specification
+
+    def __call__(self, arrays: Sequence[Any], out: Any) -> Any:
+        kernel = self.specification
+        inputs, batch = checked_inputs(kernel.name, kernel.inputs, arrays)
+        dtype = FLOAT32 if all(x.dtype == FLOAT32 for x in inputs) else FLOAT64
+        targets = (None,) * len(kernel.outputs) if out is None else checked_out(out, batch, kernel.outputs)
+        results = [y.astype(dtype) for y in _evaluated(kernel, inputs, batch)]
+        for k, target in enumerate(targets):
+            if target is not None:
+                np.copyto(target, results[k], casting="same_kind")
+                results[k] = target
+        if len(results) > 1:
+            return tuple(results)
+        return results[0][()] if out is None else results[0]
+
+
+def _evaluated(kernel: Specification, inputs: Sequence[np.ndarray], batch: Shape) -> Sequence[np.ndarray]:
+    """The outputs (..., *shape)."""
+    body = kernel.body
+    if isinstance(body, Program):
+        return evaluate(body, *inputs)
+    rows = prod(batch)
+    arrays = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(1, rows, -1).astype(float) for x in inputs]
+    arrays += [np.zeros((1, rows, prod(shape))) for shape in kernel.outputs]
+    evaluate_loop(body, rows, {}, dict(zip([x.name for x in body.arguments], arrays, strict=True)))
+    return [x.reshape(batch + shape) for x, shape in zip(arrays[len(inputs) :], kernel.outputs, strict=True)]
+
+
+# ------------------------------------------------------------------------------------------------------------
+# The choice of a backend.
+
+
+Backend = Literal["compiled", "evaluator"]
+Runner: TypeAlias = Callable[[Sequence[Any], Any], Any]  # a kernel on a backend, of its arrays and `out`
+
+
+class Library(Protocol):
+    """A module that runs kernels on the arrays of another library.
+
+    `ASSEMBLES` says whether the assembly of loops takes such arrays; else the module is given a robot's
+    coordinates.
+    """
+
+    ASSEMBLES: bool
+
+    def side_by_side(self, arrays: Mapping[str, Any]) -> Any:
+        """Arrays (..., 6) by what messages call them, broadcast against each other: (..., 6 k)."""
+
+    def call(self, kernel: Kernel, arrays: Sequence[Any], out: Any) -> Any:
+        """Results as by `Kernel.call`, where some of the arrays are the library's."""
+
+
+BACKENDS: dict[str, Callable[[Specification], Runner]] = {
+    "compiled": Compiled,
+    "evaluator": Evaluated,
+    "cuda": lambda specification: library("cupy").OnGpu(specification),  # chosen by arrays, not by name
+}
+LIBRARIES: dict[str, str] = {  # package of an array's type -> the module that takes such arrays
+    "cupy": "armdyn.kernels.cupy",
+    "dask": "armdyn.kernels.dask",
+    "torch": "armdyn.kernels.torch",
+}
+
+_PLAIN = frozenset({np.ndarray, list, tuple, float, int})
+
+default: list[Backend] = ["compiled"]
+chosen: ContextVar[Backend] = ContextVar("armdyn.backend")  # not set outside any `with`
+
+
+def set_backend(name: Backend) -> None:
+    """Run functions "compiled" (the default) or by the "evaluator", which suits robots used only once.
+
+    This holds for all threads, outside any `with armdyn.backend(…)`.
+    """
+    default[0] = _checked(name)
+
+
+def get_backend() -> Backend:
+    """The backend in use here."""
+    return chosen.get(default[0])
+
+
+@contextmanager
+def backend(name: Backend) -> Iterator[None]:
+    """Use a backend within a `with` block, in this thread or asynchronous task; blocks may be nested."""
+    token = chosen.set(_checked(name))
+    try:
+        yield
+    finally:
+        chosen.reset(token)
+
+
+def library_of(arrays: Sequence[Any]) -> Library | None:
+    """The module that takes these arrays; None for NumPy arrays, lists and numbers."""
+    for x in arrays:
+        if type(x) not in _PLAIN:
+            package = type(x).__module__.partition(".")[0]
+            if package in LIBRARIES:
+                found: Library = library(package)
+                return found
+    return None
+
+
+class _Modules:
+    """The modules of `LIBRARIES` by package, as attributes: there torch.compile finds what it imports."""
+
+
+_modules = _Modules()
+
+
+def library(package: str) -> Any:
+    """The module for the arrays of a package."""
+    if not hasattr(_modules, package):
+        _import(package)
+    return getattr(_modules, package)
+
+
+def _import(package: str) -> None:
+    setattr(_modules, package, import_module(LIBRARIES[package]))
+
+
+_import._dynamo_marked_constant = True  # type: ignore[attr-defined]  # torch.compile runs it, untraced
+
+
+def _checked(name: Backend) -> Backend:
+    if name not in ("compiled", "evaluator"):
+        raise ValueError(f"backend: found {shown(name)}; allowed: 'compiled', 'evaluator'")
+    return name
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Kernels.
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -27,9 +182,7 @@ def opaque(call: F) -> F:
 
 
 def _traced(kernel: Kernel, arrays: tuple[Any, ...], out: Any) -> Any:
-    from armdyn.kernels import torch
-
-    return torch.call(kernel, arrays, out)
+    return library("torch").call(kernel, arrays, out)
 
 
 class Kernel:
@@ -40,7 +193,7 @@ class Kernel:
         self.source: Callable[[], tuple[Any, ...]] | None = (
             None  # what makes it in another process, as pickle has it
         )
-        self._runs: dict[str, Run] = {}
+        self._runs: dict[str, Runner] = {}
         self._quick = _Quick()
 
     @classmethod
@@ -66,13 +219,14 @@ class Kernel:
             )
         return self.source()
 
-    def on(self, backend: str) -> Run:
+    def on(self, backend: str) -> Runner:
         """The kernel on a backend, made ready when first asked for."""
         if backend not in self._runs:
             with lock():
                 if backend not in self._runs:
                     run = self._runs[backend] = BACKENDS[backend](self.specification)
-                    self._quick[backend] = run.quick
+                    if isinstance(run, Compiled):
+                        self._quick[backend] = run.quick
         return self._runs[backend]
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
@@ -87,17 +241,18 @@ class Kernel:
             if result is not None:
                 return result
         for x in arrays:
-            if type(x) is not ndarray and (library := library_of(arrays)):
-                return library.call(self, arrays, out)
+            if type(x) is not ndarray and (own := library_of(arrays)):
+                return own.call(self, arrays, out)
         return self.on(get_backend())(arrays, out)
 
     def compile(self) -> None:
         """Make all compiled code ready, for single calls and for batches."""
-        self.on("compiled").get_ready()
+        run: Any = self.on("compiled")
+        run.get_ready()
 
 
 class _Quick(dict[str, Callable[..., Any]]):
-    """The quick calls of a kernel by backend. One that is not ready yet does nothing."""
+    """The quick calls of a kernel by backend. Where there is none, or not yet, it does nothing."""
 
     def __missing__(self, backend: str) -> Callable[..., Any]:
         return lambda *_: None

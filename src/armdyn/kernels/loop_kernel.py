@@ -10,10 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.kernels.backends import get_backend
-from armdyn.kernels.cuda.arrays import is_cupy
-from armdyn.kernels.cuda.loop import LoopOnGpu
-from armdyn.kernels.kernel import Kernel
+from armdyn.kernels.arrays import is_cupy
+from armdyn.kernels.kernel import Kernel, get_backend, library
 from armdyn.kernels.llvm.loop import loop_ir
 from armdyn.kernels.llvm.machine import loaded, vector_bytes
 from armdyn.kernels.threads import call_on_ranges, get_threads
@@ -155,8 +153,8 @@ class LoopKernel:
         self._gpu(instances, given, arrays)
 
     @cached_property
-    def _gpu(self) -> LoopOnGpu:
-        return LoopOnGpu(self.loop)
+    def _gpu(self) -> Any:
+        return library("cupy").LoopOnGpu(self.loop)
 
     # ---- by the evaluator ----------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ gradients or traces the call, the kernel is called at once; else by the operator
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -16,12 +16,11 @@ import numpy as np
 import torch
 
 from armdyn.expression import ArmdynError
-from armdyn.kernels.arrays import misfit, real_array
+from armdyn.kernels.arrays import Specification, misfit, real_array
 from armdyn.kernels.cache import digest_of
 from armdyn.kernels.derivatives import PRODUCTS, adjoint_of, origin_of, tangent_of
 from armdyn.kernels.kernel import Kernel
 from armdyn.kernels.llvm.machine import lock
-from armdyn.kernels.specification import Specification
 
 # ------------------------------------------------------------------------------------------------------------
 # The operator `torch.ops.armdyn.kernel`: a kernel as PyTorch sees it, with gradients and batching.
@@ -190,13 +189,13 @@ def _contiguous_run(handle: str, arrays: Sequence[Any]) -> list[Any]:
 def _shapes(handle: str, arrays: Sequence[Any]) -> list[Any]:
     """The operator's results without their numbers."""
     kernel = kernel_of(handle)
-    _check_shapes(kernel, arrays)
+    _check_shapes(kernel.specification.inputs, arrays)
     batch = torch.broadcast_shapes(*(x.shape[:-1] for x in arrays))
     return [arrays[0].new_empty((*batch, *shape)) for shape in kernel.specification.outputs]
 
 
-def _check_shapes(kernel: Kernel, arrays: Sequence[Any]) -> None:
-    for (name, size), x in zip(kernel.specification.inputs, arrays, strict=True):
+def _check_shapes(inputs: Iterable[tuple[str, int]], arrays: Sequence[Any]) -> None:
+    for (name, size), x in zip(inputs, arrays, strict=True):
         if x.ndim == 0 or x.shape[-1] != size:
             raise ArmdynError(f"{name}: expected (..., {size}), found {tuple(x.shape)}")
 
@@ -215,7 +214,8 @@ def watched(kernel: Kernel, arrays: Sequence[Any]) -> tuple[Any, ...]:
     *steps, end = _steps(kernel)
     for step in steps:
         if is_watched([first]):
-            _check_shapes(step, [first])  # assembly also takes all positions, which have no gradient
+            # assembly also takes all positions, which have no gradient
+            _check_shapes(step.specification.inputs, [first])
         (first,) = apply(step, [first])
     return apply(end, [first, *others])
 
@@ -356,10 +356,9 @@ def call(kernel: Kernel, arrays: Sequence[Any], out: Any) -> Any:
 
 def side_by_side(wrenches: Mapping[str, Any]) -> Any:
     """Wrenches (..., 6) on k links by what they are called, broadcast against each other: (..., 6 k)."""
-    tensors = _checked("wrench", [(name, 6) for name in wrenches], list(wrenches.values()))
-    for name, x in zip(wrenches, tensors, strict=True):
-        if x.ndim == 0 or x.shape[-1] != 6:
-            raise ArmdynError(f"{name}: expected (..., 6), found {tuple(x.shape)}")
+    inputs = [(name, 6) for name in wrenches]
+    tensors = _checked("wrench", inputs, list(wrenches.values()))
+    _check_shapes(inputs, tensors)
     try:
         return torch.cat(torch.broadcast_tensors(*tensors), dim=-1)
     except RuntimeError:
@@ -377,7 +376,7 @@ def _checked(function: str, inputs: Sequence[tuple[str, int]], arrays: Sequence[
     tensors, mixed = [], False
     for (name, size), x in zip(inputs, arrays, strict=True):
         if isinstance(x, list | tuple):
-            x = _listed(name, size, x).to(device)
+            x = torch.tensor(_listed(name, size, x), dtype=torch.float64, device=device)
         if not isinstance(x, torch.Tensor):
             kind = "a NumPy array" if isinstance(x, np.ndarray) else f"an object of type {type(x).__name__}"
             raise TypeError(
@@ -410,8 +409,8 @@ def _check_kind(name: str, x: Any) -> None:
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator, unused-ignore]
 def _listed(name: str, size: int, x: Any) -> Any:
-    """A list of numbers as a tensor: float64, as NumPy would have it."""
-    return torch.from_numpy(real_array(name, x, f"numbers (..., {size})").astype(np.float64))
+    """A list of numbers, checked. It is no tensor: of those torch.compile takes one from a function."""
+    return real_array(name, x, f"numbers (..., {size})").tolist()
 
 
 def _at_once(kernel: Kernel, tensors: Sequence[Any], out: Any) -> Any:

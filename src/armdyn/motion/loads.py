@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.kernels.cuda.arrays import array, zeros
+from armdyn.kernels.arrays import array, zeros
 from armdyn.model import Inertia
 from armdyn.model.edit import payload
 from armdyn.robot import Robot

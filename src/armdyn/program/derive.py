@@ -11,8 +11,7 @@ from math import prod
 from typing import Any
 
 from armdyn.program.ops import OPS
-from armdyn.program.program import Program, Shape, finished, replay
-from armdyn.program.tape import Recorder, Tape
+from armdyn.program.program import Program, Recorder, Shape, Tape, finished, replay
 
 _COTANGENT = "cotangent "  # how the inputs c_k of a `vector_jacobian` are called, and no others
 

@@ -16,14 +16,14 @@ from armdyn.program.loops import (
     Call,
     Copy,
     Each,
+    Fetch,
     For,
     If,
     Int,
-    Load,
     Loop,
-    Part,
     Save,
     Set,
+    Slice,
     Statement,
     While,
     spelled,
@@ -43,28 +43,14 @@ def evaluate(program: Program, *inputs: Any) -> tuple[np.ndarray, ...]:
     batch = np.broadcast_shapes(*(x.shape[:-1] for x in arrays))
     columns = [x[..., k] for x in arrays for k in range(x.shape[-1])]
     with np.errstate(all="ignore"):
-        values = _values(program, columns)
-    results, start = [], 0
-    for _, shape in program.outputs:
-        size = prod(shape)
-        out = np.empty((*batch, size))
-        for k in range(size):
-            out[..., k] = values[program.results[start + k]]
+        values = program.values(columns, lambda op, *arguments: OPS[op].value(*arguments))
+    results = []
+    for (_, shape), entries in zip(program.outputs, values, strict=True):
+        out = np.empty((*batch, prod(shape)))
+        for k, value in enumerate(entries):
+            out[..., k] = value
         results.append(out.reshape(batch + shape))
-        start += size
     return tuple(results)
-
-
-def _values(program: Program, columns: Sequence[Any]) -> list[Any]:
-    values: list[Any] = []
-    for node in program.nodes:
-        if node[0] == "const":
-            values.append(node[1])
-        elif node[0] == "input":
-            values.append(columns[node[1]])
-        else:
-            values.append(OPS[node[0]].value(*(values[a] for a in node[1:])))
-    return values
 
 
 def as_function(program: Program) -> Run:
@@ -80,11 +66,9 @@ def as_function(program: Program) -> Run:
         else:
             value = f"float({str(node[1])!r})" if node[0] == "const" else places[node[1]]
         lines.append(f"    v{i} = {value}")
-    start = 0
-    for k, (_, shape) in enumerate(program.outputs):
-        lines.append(f"    y{k} = empty((len(x0), {prod(shape)}))")
-        lines += [f"    y{k}[:, {j}] = v{program.results[start + j]}" for j in range(prod(shape))]
-        start += prod(shape)
+    for k, results in enumerate(program.by_output(range(len(program.nodes)))):
+        lines.append(f"    y{k} = empty((len(x0), {len(results)}))")
+        lines += [f"    y{k}[:, {j}] = v{r}" for j, r in enumerate(results)]
     lines.append(f"    return [{', '.join(f'y{k}' for k in range(len(program.outputs)))}]")
     names: dict[str, Any] = {"empty": np.empty, **{op: row.value for op, row in OPS.items()}}
     exec("\n".join(lines), names)
@@ -152,7 +136,7 @@ class _Actions:
 
     def statement(self, statement: Statement) -> Action:
         match statement:
-            case Load(target, source, row):
+            case Fetch(target, source, row):
                 rows, k, to = (
                     self.arguments[source.name][:, :, : target.size],
                     self._int(row),
@@ -248,7 +232,7 @@ class _Actions:
 
         return run
 
-    def _at(self, part: Part) -> np.ndarray:
+    def _at(self, part: Slice) -> np.ndarray:
         return self.numbers[part.array.name][:, part.start : part.start + part.size]
 
     def _int(self, x: Int) -> Callable[[], int]:

@@ -78,19 +78,19 @@ class Local:
     name: str
     size: int
 
-    def __getitem__(self, part: slice | int) -> Part:
+    def __getitem__(self, part: slice | int) -> Slice:
         if isinstance(part, int):
-            return Part(self, part, 1)
+            return Slice(self, part, 1)
         start, stop, _ = part.indices(self.size)
-        return Part(self, start, max(stop - start, 0))
+        return Slice(self, start, max(stop - start, 0))
 
     @property
-    def all(self) -> Part:
-        return Part(self, 0, self.size)
+    def all(self) -> Slice:
+        return Slice(self, 0, self.size)
 
 
 @dataclass(frozen=True)
-class Part:
+class Slice:
     """Some adjacent numbers of a local array."""
 
     array: Local
@@ -111,10 +111,10 @@ class Argument:
 
 
 @dataclass(frozen=True)
-class Load:
+class Fetch:
     """Reads the first columns of a row of an argument into a local array."""
 
-    target: Part
+    target: Slice
     source: Argument
     row: Int = 0
 
@@ -125,22 +125,22 @@ class Save:
 
     target: Argument
     row: Int
-    source: Part
+    source: Slice
 
 
 @dataclass(frozen=True)
 class Copy:
     """Copies numbers from one place to another that does not overlap it."""
 
-    target: Part
-    source: Part
+    target: Slice
+    source: Slice
 
 
 @dataclass(frozen=True)
 class Set:
     """Sets one number, from an integer."""
 
-    target: Part
+    target: Slice
     value: Int
 
 
@@ -152,8 +152,8 @@ class Call:
     """
 
     program: str
-    inputs: tuple[Part, ...]
-    outputs: tuple[Part, ...]
+    inputs: tuple[Slice, ...]
+    outputs: tuple[Slice, ...]
 
 
 @dataclass(frozen=True)
@@ -166,9 +166,9 @@ class Each:
 
     program: str
     columns: int
-    inputs: tuple[Part, ...]
-    matrices: tuple[Part, ...]
-    results: tuple[Part, ...]
+    inputs: tuple[Slice, ...]
+    matrices: tuple[Slice, ...]
+    results: tuple[Slice, ...]
 
     def __post_init__(self) -> None:
         read, written = (*self.inputs, *self.matrices), self.results
@@ -182,8 +182,8 @@ class Ask:
 
     name: str
     row: Int
-    inputs: tuple[Part, ...]
-    output: Part
+    inputs: tuple[Slice, ...]
+    output: Slice
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ class For:
 class While:
     """Runs the body as long as a number is positive (at most `most` times)."""
 
-    condition: Part
+    condition: Slice
     body: Block
     most: Int | None = None
 
@@ -210,12 +210,12 @@ class While:
 class If:
     """Runs the body where a number is positive, else `otherwise`."""
 
-    condition: Part
+    condition: Slice
     body: Block
     otherwise: Block = ()
 
 
-Statement: TypeAlias = Load | Save | Copy | Set | Call | Each | Ask | For | While | If
+Statement: TypeAlias = Fetch | Save | Copy | Set | Call | Each | Ask | For | While | If
 Block: TypeAlias = tuple[Statement, ...]
 
 
@@ -250,10 +250,10 @@ class Loop:
         return "\n".join([repr(self), *(f"{name} {program}" for name, program in self.programs.items())])
 
 
-def parts_of(statement: Statement) -> tuple[Part, ...]:
+def parts_of(statement: Statement) -> tuple[Slice, ...]:
     """The parts of local arrays that a statement itself uses."""
     match statement:
-        case Load(target=part) | Save(source=part) | Set(target=part):
+        case Fetch(target=part) | Save(source=part) | Set(target=part):
             return (part,)
         case While(condition=part) | If(condition=part):
             return (part,)
@@ -269,10 +269,10 @@ def parts_of(statement: Statement) -> tuple[Part, ...]:
             return ()
 
 
-def written_by(statement: Statement) -> tuple[Part, ...]:
+def written_by(statement: Statement) -> tuple[Slice, ...]:
     """The parts that a statement writes."""
     match statement:
-        case Load(target=part) | Set(target=part) | Copy(target=part) | Ask(output=part):
+        case Fetch(target=part) | Set(target=part) | Copy(target=part) | Ask(output=part):
             return (part,)
         case Call(outputs=parts) | Each(results=parts):
             return parts
@@ -280,7 +280,7 @@ def written_by(statement: Statement) -> tuple[Part, ...]:
             return ()
 
 
-def overlaps(part: Part, others: Iterable[Part]) -> bool:
+def overlaps(part: Slice, others: Iterable[Slice]) -> bool:
     """True if a part has numbers in common with others."""
     return any(
         part.array == x.array and part.start < x.start + x.size and x.start < part.start + part.size
@@ -363,7 +363,7 @@ class _Walk:
                     total += self.loop.programs[program].operations
                 case Each(program, columns):
                     total += columns * self.loop.programs[program].operations
-                case Load(source=argument, row=row) | Save(target=argument, row=row):
+                case Fetch(source=argument, row=row) | Save(target=argument, row=row):
                     low, high = self._range(row)
                     least, most = self.rows.get(argument.name, (low, high))
                     self.rows[argument.name] = min(low, least, key=self.size), max(high, most, key=self.size)

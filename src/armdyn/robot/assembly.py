@@ -19,16 +19,26 @@ import numpy as np
 from armdyn.dynamics.closures import Following, turned
 from armdyn.expression.functions import larger, select, sqrt
 from armdyn.kernels import Kernel
-from armdyn.kernels.arrays import Floats, Numbers, dtype_text, is_real, real_array
-from armdyn.kernels.backends import library_of
-from armdyn.kernels.cuda.arrays import array, host, is_cupy, like, on_device, zeros_by_instance
-from armdyn.kernels.kernel import opaque
+from armdyn.kernels.arrays import (
+    Floats,
+    Numbers,
+    array,
+    dtype_text,
+    host,
+    is_cupy,
+    is_real,
+    like,
+    on_device,
+    real_array,
+    zeros_by_instance,
+)
+from armdyn.kernels.kernel import library_of, opaque
 from armdyn.kernels.loop_kernel import LoopKernel
 from armdyn.model import Mechanism
 from armdyn.model.errors import ModelError
 from armdyn.model.robot_model import RobotModel
 from armdyn.program import Program, record
-from armdyn.program.loops import Argument, Call, Load, Local, Loop, Save, Set, While
+from armdyn.program.loops import Argument, Call, Fetch, Local, Loop, Save, Set, While
 from armdyn.robot.closing import Closed, least_follower
 
 # ------------------------------------------------------------------------------------------------------------
@@ -125,9 +135,9 @@ def assembly_loop(closed: Closed, fine: float = FINE) -> Loop:
         (y.all, state.all, good.all, trust.all, going.all),
     )
     body = (
-        Load(x.all, X),
-        Load(y.all, START),
-        Load(good.all, START),
+        Fetch(x.all, X),
+        Fetch(y.all, START),
+        Fetch(good.all, START),
         Set(trust[0], 0),
         Set(trust[1], 1),
         Set(going.all, 1),

@@ -22,8 +22,7 @@ from armdyn.expression import ONE, Expression, MissingValueError, shown
 from armdyn.expression.functions import over_scalars
 from armdyn.kernels import Kernel, Shared, Specification
 from armdyn.kernels.arrays import Numbers, joined, real_array
-from armdyn.kernels.backends import library_of
-from armdyn.kernels.c import Words
+from armdyn.kernels.kernel import library_of
 from armdyn.model.errors import ModelError
 from armdyn.model.mechanism import Mechanism, unchanged
 from armdyn.model.parameters import Layout, mechanism_with
@@ -31,7 +30,7 @@ from armdyn.model.robot_model import RobotModel
 from armdyn.model.vector import ZERO3
 from armdyn.names import listed
 from armdyn.program import Program, evaluate, jacobian, record
-from armdyn.program.loops import Argument, Call, Each, Load, Local, Loop, Part, Save, Set, Statement
+from armdyn.program.loops import Argument, Call, Each, Fetch, Local, Loop, Save, Set, Slice, Statement
 from armdyn.program.program import Shape, inline
 
 STATE = ("q", "qd", "qdd")
@@ -329,7 +328,6 @@ CLOSED_FUNCTIONS: dict[str, Function] = {  # of robots with loops only
 }
 OF_TIP = ("pose", "jacobian", "jacobian_dot")  # others depend on the tip only where a wrench acts there
 _ROWS = FUNCTIONS | CLOSED_FUNCTIONS
-WORDS = Words(MEANINGS, {name: [result.meaning for result in row.results] for name, row in _ROWS.items()})
 
 
 def functions_of(model: RobotModel) -> dict[str, Function]:
@@ -558,12 +556,12 @@ def as_loop(name: str, inputs: Inputs, n: int, parts: ForwardParts) -> Loop:
     columns = tuple(x.all for x in given.values())
     inner = tuple(qdd.all if key == "tau" else x.all for key, x in given.items())
     programs = {"forward": parts.forward, "slopes": parts.slopes}
-    body: list[Statement] = [Load(x.all, y) for x, y in zip(given.values(), arguments, strict=True)]
+    body: list[Statement] = [Fetch(x.all, y) for x, y in zip(given.values(), arguments, strict=True)]
     body += [
         Call("forward", columns, (qdd.all,)),
         Call("slopes", inner, (by_q.all, by_qd.all, B.all)),
     ]
-    scale: tuple[Part, ...] = ()
+    scale: tuple[Slice, ...] = ()
     if not _all_are(parts.factors, 1):
         programs["factors"], scale = parts.factors, (loaded.all,)
         body.append(Call("factors", inner, scale))

@@ -24,7 +24,15 @@ from armdyn.model.errors import ModelError, word
 from armdyn.model.parameters import layout, parameter_vector
 from armdyn.robot.assembly import FINE, Assembly, assembly_loop
 from armdyn.robot.closing import Closed
-from armdyn.robot.functions import MEANINGS, PAYLOAD, SYMBOLS, WORDS, functions_of, inputs_of
+from armdyn.robot.functions import (
+    CLOSED_FUNCTIONS,
+    FUNCTIONS,
+    MEANINGS,
+    PAYLOAD,
+    SYMBOLS,
+    functions_of,
+    inputs_of,
+)
 from armdyn.robot.joints import RobotLike, joint_descriptions
 from armdyn.robot.postures import random_postures
 
@@ -102,6 +110,13 @@ def positions_described(assembly: Assembly) -> list[str]:
 _UNITS = (
     "m [kg], mx my mz [kg m] and Ixx ... Izz [kg m^2] of an augmented link about the origin of its frame; "
     "Im [kg m^2]; Fv [N m s/rad or N s/m], Fs [N m or N]; all others in SI units, too"
+)
+WORDS = Words(
+    MEANINGS,
+    {
+        name: [result.meaning for result in row.results]
+        for name, row in {**FUNCTIONS, **CLOSED_FUNCTIONS}.items()
+    },
 )
 EXAMPLE_PAYLOAD = (1.5, 0.02, -0.03, 0.1, 0.02, 0.001, -0.002, 0.03, 0.003, 0.025)  # a payload to test with
 

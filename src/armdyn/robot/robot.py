@@ -23,9 +23,7 @@ from armdyn.dynamics import BaseMotion
 from armdyn.expression import shown
 from armdyn.kernels import Kernel
 from armdyn.kernels.arrays import Floats, Numbers, Scalars, real_array
-from armdyn.kernels.backends import library_of
-from armdyn.kernels.c import CSource
-from armdyn.kernels.kernel import Kernels, Key
+from armdyn.kernels.kernel import Kernels, Key, library_of
 from armdyn.model import (
     Inertia,
     Mechanism,
@@ -67,6 +65,7 @@ if TYPE_CHECKING:
     from armdyn.description.dh_table import DhTable
     from armdyn.description.difference import Difference
     from armdyn.exact import Equations
+    from armdyn.kernels.c import CSource
     from armdyn.robot.base_parameters import BaseParameters
 
 Place = Sequence[Any] | Mapping[str, Any] | np.ndarray  # [x, y, z], {xyz, rpy}, or a 4×4 matrix

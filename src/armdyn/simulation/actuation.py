@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from armdyn.kernels.cuda.arrays import array, host, is_cupy, like
+from armdyn.kernels.arrays import array, host, is_cupy, like
 from armdyn.motion.trajectory import Trajectory
 from armdyn.robot import Robot
 from armdyn.robot.functions import label, of_links

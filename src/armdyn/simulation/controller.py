@@ -23,7 +23,7 @@ import numpy as np
 
 from armdyn.expression import shown
 from armdyn.kernels import Kernel
-from armdyn.kernels.cuda.arrays import like
+from armdyn.kernels.arrays import like
 from armdyn.model import Mechanism
 from armdyn.motion.trajectory import Trajectory
 from armdyn.robot import Robot

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from armdyn.expression.functions import select
-from armdyn.kernels.cuda.arrays import host, is_cupy, like, zeros_by_instance
+from armdyn.kernels.arrays import host, is_cupy, like, zeros_by_instance
 from armdyn.kernels.loop_kernel import LoopKernel
 from armdyn.program import Program, record
 from armdyn.program.loops import (
@@ -26,10 +26,10 @@ from armdyn.program.loops import (
     Copy,
     Count,
     Counter,
+    Fetch,
     For,
     If,
     Int,
-    Load,
     Local,
     Loop,
     Save,
@@ -98,7 +98,7 @@ def many_steps(integrand: Integrand, watch: Watch) -> Loop:
     )
     rows = For(ROW, 0, ROWS, (For(STEP, 0, EVERY, body), Save(saved, ROW, s.x[: s.width]), *kept))
     start = (
-        *(Load(limit.all, settings), Copy(s.h.all, limit[0]), Load(s.x.all, state)),
+        *(Fetch(limit.all, settings), Copy(s.h.all, limit[0]), Fetch(s.x.all, state)),
         *s.load_constants(),
     )
     loop_arguments = (settings, s.constants, s.signals, state, saved, *arguments)
@@ -126,11 +126,11 @@ def _sampled(s: Stepping) -> tuple[Block, Block, tuple[Argument, ...]]:
     given = [(Local(a.name, a.columns).all, a, row) for a, row in ((gains, 0), (targets, step)) if a.columns]
     state = tuple(part for part in (s.x[: s.n], s.x[s.n : 2 * s.n], s.x[s.followers]) if part.size)
     evaluate: Block = (
-        *(Load(*one) for one in given),
+        *(Fetch(*one) for one in given),
         Call("law", (*state, *(part for part, _, _ in given), *memory), (tau, *memory)),
     )
     block = (
-        *(Load(now.all, due, step), If(s.x[s.width], (If(now.all, evaluate),)), Copy(s.given["tau"], tau)),
+        *(Fetch(now.all, due, step), If(s.x[s.width], (If(now.all, evaluate),)), Copy(s.given["tau"], tau)),
         *(Set(later.all, STEP), If(later.all, (), (Save(held, ROW, tau),))),
     )
     return (

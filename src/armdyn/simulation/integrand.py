@@ -37,7 +37,7 @@ from armdyn.dynamics.forward import constrained
 from armdyn.dynamics.newton_euler import rigid_torques
 from armdyn.dynamics.tip import loaded_jacobian
 from armdyn.expression.functions import select, sign
-from armdyn.kernels.cuda.arrays import array, like, zeros
+from armdyn.kernels.arrays import array, like, zeros
 from armdyn.model.friction import Surface
 from armdyn.model.mechanism import Mechanism
 from armdyn.program import Program, record

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from armdyn.kernels.cuda.arrays import array, host
+from armdyn.kernels.arrays import array, host
 from armdyn.model.friction import along
 from armdyn.robot import Robot
 from armdyn.robot.assembly import Related

@@ -20,7 +20,7 @@ from armdyn.motion.loads import Load as Payload
 from armdyn.motion.loads import Loaded, payload_numbers
 from armdyn.motion.motion import snapped
 from armdyn.program import Program, record
-from armdyn.program.loops import Argument, Block, Call, Count, Counter, For, If, Load, Local, Loop, Save
+from armdyn.program.loops import Argument, Block, Call, Count, Counter, Fetch, For, If, Local, Loop, Save
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_name, torque_unit
 from armdyn.simulation.errors import SimulationError, check
@@ -112,16 +112,16 @@ def observer_loop(observed: Observed) -> Loop:
     advance = Call("advance", (*columns, told.all, before.all), (before.all, found.all, changed.all))
     again: Block = (If(changed.all, (Call("loaded", (*columns, before.all), (before.all,)),)),)
     body: Block = (
-        *([Load(told.all, settings, ROW)] if observed.timed else []),
-        *(Load(local.all, argument, ROW) for local, argument in zip(given, samples, strict=True)),
+        *([Fetch(told.all, settings, ROW)] if observed.timed else []),
+        *(Fetch(local.all, argument, ROW) for local, argument in zip(given, samples, strict=True)),
         advance if observed.links else replace(advance, outputs=advance.outputs[:2]),
         *(again if observed.links else ()),
         Save(residual, ROW, before[1 + 3 * n : 1 + 4 * n]),
         Save(joint, ROW, found.all),
     )
     statements: Block = (
-        *([] if observed.timed else [Load(told.all, settings)]),
-        Load(before.all, state),
+        *([] if observed.timed else [Fetch(told.all, settings)]),
+        Fetch(before.all, state),
         For(ROW, 0, ROWS, body),
         Save(state, 0, before.all),
     )

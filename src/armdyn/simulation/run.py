@@ -12,7 +12,7 @@ import numpy as np
 
 from armdyn.display import Shown
 from armdyn.expression import shown
-from armdyn.kernels.cuda.arrays import array, host, like, zeros
+from armdyn.kernels.arrays import array, host, like, zeros
 from armdyn.motion import csv_files
 from armdyn.motion.loads import Loaded
 from armdyn.remarks import Remark, notes_of

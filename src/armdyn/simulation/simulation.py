@@ -9,8 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from armdyn.kernels.arrays import Numbers
-from armdyn.kernels.cuda.arrays import array, host, is_cupy, like, on_device, zeros
+from armdyn.kernels.arrays import Numbers, array, host, is_cupy, like, on_device, zeros
 from armdyn.model.errors import ModelError
 from armdyn.motion.loads import Carried, Loaded
 from armdyn.motion.motion import check_loads

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any, ClassVar, TypeAlias
 
 from armdyn.program import Program, record
-from armdyn.program.loops import Argument, Ask, Block, Call, Copy, If, Int, Load, Local, Part, Set, While
+from armdyn.program.loops import Argument, Ask, Block, Call, Copy, Fetch, If, Int, Local, Set, Slice, While
 from armdyn.simulation.integrand import Integrand, Sizes, closed, width
 from armdyn.simulation.laws import Scalars
 
@@ -89,20 +89,20 @@ class Stepping:
         return Local("at", width(self.integrand.inputs))
 
     @cached_property
-    def given(self) -> dict[str, Part]:
+    def given(self) -> dict[str, Slice]:
         parts, start = {}, 0
         for name, size in self.integrand.inputs:
             parts[name] = self.at[start : start + size]
             start += size
         return parts
 
-    def columns(self, names: Sizes) -> Part:
+    def columns(self, names: Sizes) -> Slice:
         """Adjacent columns of the inputs, by name."""
         start = self.given[names[0][0]].start if names else 0
-        return Part(self.at, start, width(names))
+        return Slice(self.at, start, width(names))
 
     @property
-    def numbers(self) -> tuple[Part, ...]:
+    def numbers(self) -> tuple[Slice, ...]:
         """Numbers of the robot, where programs are given them."""
         return tuple(self.given[name] for name, _ in self.integrand.numbers)
 
@@ -133,12 +133,12 @@ class Stepping:
 
     def load_constants(self) -> Block:
         target = self.columns(self.integrand.drive.constants)
-        return (Load(target, self.constants),) if target.size else ()
+        return (Fetch(target, self.constants),) if target.size else ()
 
     def give(self, row: Int, again: bool = False) -> Block:
         """Statements that read a row of the signals (unless `again` the same), and ask the caller."""
         signals = self.columns(self.integrand.drive.signals)
-        loaded: Block = (Load(signals, self.signals, row),) if signals.size and not again else ()
+        loaded: Block = (Fetch(signals, self.signals, row),) if signals.size and not again else ()
         state = (self.given["q"], self.given["qd"])
         return (*loaded, *(Ask(name, row, state, self.given[name]) for name, _ in self.integrand.drive.asked))
 

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from armdyn.kernels.cuda.arrays import host
+from armdyn.kernels.arrays import host
 from armdyn.remarks import Remark
 from armdyn.simulation.run import Event, EventKind, LimitPassed
 

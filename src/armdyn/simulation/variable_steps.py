@@ -20,7 +20,7 @@ from scipy.optimize import brentq
 from armdyn.kernels.loop_kernel import LoopKernel
 from armdyn.program import Program, record
 from armdyn.program.evaluate import evaluate
-from armdyn.program.loops import Argument, Call, Copy, Count, Counter, For, Load, Local, Loop, Save
+from armdyn.program.loops import Argument, Call, Copy, Count, Counter, Fetch, For, Local, Loop, Save
 from armdyn.progress import Update
 from armdyn.robot import Robot
 from armdyn.simulation.actuation import Actuation
@@ -84,14 +84,14 @@ def one_step(integrand: Integrand) -> Loop:
         Save(coefficients, 0, polynomial.all),
     )
     looked = (
-        *(Load(place.all, places, POINT), Call("look", (s.x.all, polynomial.all, place.all), (new.all,))),
+        *(Fetch(place.all, places, POINT), Call("look", (s.x.all, polynomial.all, place.all), (new.all,))),
         *(*s.begin(new), *s.give(POINT + len(TIMES)), *s.rate(LAST)),
         *(Save(argument, POINT, local.all) for argument, local in found),
     )
     body = (
-        *(Load(s.x.all, x), Load(first.all, rate), Load(settings.all, told), Copy(s.h.all, settings[0])),
+        *(Fetch(s.x.all, x), Fetch(first.all, rate), Fetch(settings.all, told), Copy(s.h.all, settings[0])),
         *(*s.load_constants(), For(ONCE, 0, DECIDE, decided), *s.begin(s.x)),
-        *(For(ONCE, 0, TRIAL, tried), Load(polynomial.all, coefficients), For(ONCE, 0, DENSE, made)),
+        *(For(ONCE, 0, TRIAL, tried), Fetch(polynomial.all, coefficients), For(ONCE, 0, DENSE, made)),
         For(POINT, 0, POINTS, looked),
     )
     arguments = (x, rate, told, s.constants, s.signals, coefficients, places, *(a for a, _ in (*end, *found)))

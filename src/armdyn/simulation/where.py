@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.kernels.arrays import dtype_text, is_real
-from armdyn.kernels.cuda.arrays import is_cupy, like
+from armdyn.kernels.arrays import dtype_text, is_cupy, is_real, like
 from armdyn.simulation.errors import SimulationError, check
 
 FUNCTION_ON_GPU = (

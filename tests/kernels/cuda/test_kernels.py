@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from armdyn import ArmdynError, BaseMotion, Robot
-from armdyn.kernels.cuda import kernel, text
+from armdyn.kernels import cuda
+from armdyn.kernels import cupy as on_cupy
 from armdyn.robot import functions
 from armdyn.robot.functions import FUNCTIONS
 from arms import Part, Plan, slowly, table_of
@@ -174,10 +175,10 @@ def test_long_programs_in_parts(cupy, robot, monkeypatch):
     given = states(robot, 3, ROWS)
     expected = robot.regressor(*given)
     program = robot.program("regressor")
-    limit = text.most_alive(program) // 2
-    monkeypatch.setattr(text, "REGISTERS", {"double": limit, "float": limit})
-    monkeypatch.setattr(text, "SPILL", 1000)
-    assert len(text.parts_of(program, "double")) > 1
+    limit = cuda.most_alive(program) // 2
+    monkeypatch.setattr(cuda, "REGISTERS", {"double": limit, "float": limit})
+    monkeypatch.setattr(cuda, "SPILL", 1000)
+    assert len(cuda.parts_of(program, "double")) > 1
     fresh = Robot.from_dict(table_of(PLAN))
     for place in (cupy.asarray, lambda x: batch_last(cupy, x)):
         agree(fresh.regressor(*map(place, given)), expected)
@@ -213,11 +214,11 @@ def test_numbers_of_robots_are_there_whatever_the_stream(stand_in, robot, monkey
 
 def test_text_is_written_once_for_any_number_of_rows_and_threads(cupy, robot, monkeypatch):
     written = []
-    original = kernel.array_text
-    monkeypatch.setattr(kernel, "array_text", lambda *x: written.append(x) or original(*x))
+    original = on_cupy.array_text
+    monkeypatch.setattr(on_cupy, "array_text", lambda *x: written.append(x) or original(*x))
     fresh = robot.with_payload(0.5)
     on_gpu = fresh._kernels["gravity"].on("cuda")
-    form = kernel.Form(1, (False,) * (len(on_gpu._form.program.inputs) + 1), 48 * 1024)
+    form = on_cupy.Access(1, (False,) * (len(on_gpu._form.program.inputs) + 1), 48 * 1024)
     with ThreadPoolExecutor(4) as pool:
         assert len(set(pool.map(lambda _: on_gpu._code("double", form, 0), range(4)))) == 1
     assert len(written) == 1
@@ -307,7 +308,7 @@ def test_functions_that_are_loops(cupy, monkeypatch):
 
 
 def test_programs_that_are_too_long(cupy, robot, monkeypatch):
-    monkeypatch.setattr(text, "LONGEST", 100)
+    monkeypatch.setattr(cuda, "LONGEST", 100)
     fresh = Robot.from_dict(table_of(PLAN)).with_payload(4.0)
     with pytest.raises(
         ArmdynError, match=r"inertia: a program of \d+ operations is too long for a GPU; at most 100"

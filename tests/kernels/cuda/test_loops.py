@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from armdyn import ArmdynError
-from armdyn.kernels.cuda.text import loop_text
+from armdyn.kernels.cuda import loop_text
 from armdyn.kernels.loop_kernel import LoopKernel
 from armdyn.program.evaluate import evaluate_loop
-from armdyn.program.loops import Ask, Load, Local, Loop, Save
+from armdyn.program.loops import Ask, Fetch, Local, Loop, Save
 from program_loops import LOOPS, STATE, STEPS, arguments, masks, pendulum
 
 LAYOUTS = {"rows": (0, 1, 2), "instances": (0, 2, 1), "backwards": (2, 1, 0)}
@@ -77,7 +77,7 @@ def test_a_long_program_called_in_two_places_is_one_function():
 
 def test_what_a_gpu_cannot_do_is_refused(cupy):
     x = Local("x", 2)
-    body = (Load(x.all, STATE), Ask("asked", 0, (x.all,), x.all), Save(STATE, 0, x.all))
+    body = (Fetch(x.all, STATE), Ask("asked", 0, (x.all,), x.all), Save(STATE, 0, x.all))
     asks = LoopKernel(Loop("asks", (STEPS,), (STATE,), body, {}))
     state = cupy.zeros((1, 3, 2))
     with pytest.raises(ArmdynError, match="asks: 'asked' is a function of Python, which a GPU cannot call"):

@@ -77,16 +77,12 @@ Wave = tuple[str, Angle]  # ("c" or "s", angle)
 _MOST = 8  # factors of a monomial that is split into waves: 2^8 of them at most
 
 
-def in_multiples(run: Run, small: Small, summed: bool = False) -> WrittenInMultiples:
+@cache
+def in_multiples(
+    run: Run, small: tuple[tuple[tuple[int, ...], Any], ...], summed: bool
+) -> WrittenInMultiples:
     """A polynomial in the cosines and sines of a run; there are none of sums among these generators."""
     assert not summed
-    lead = next(iter(small.values()))
-    normalized = tuple((m, c / lead) for m, c in small.items())
-    return [(factors, c * lead) for factors, c in _shortest_in_multiples(run, normalized)]
-
-
-@cache
-def _shortest_in_multiples(run: Run, small: tuple[tuple[tuple[int, ...], Any], ...]) -> WrittenInMultiples:
     products = with_either_square(dict(small), len(run))
     forms: list[WrittenInMultiples] = [
         [(_factors_of_run(run, m), c) for m, c in form.items()] for form in products
@@ -235,8 +231,10 @@ class AngleSums:
                 split.setdefault((rest, trig, *others), {})[inside] = coefficient
             found = {}
             for (rest, trig, *others), small in split.items():
-                for factors, coefficient in written(run, small, summed):
-                    key = (rest, trig + factors, *others)
+                lead = next(iter(small.values()))
+                normalized = tuple([(m, c / lead) for m, c in small.items()])
+                for factors, c in written(run, normalized, summed):
+                    key, coefficient = (rest, trig + factors, *others), c * lead
                     found[key] = found[key] + coefficient if key in found else coefficient
         for (rest, trig), c in found.items():
             if c:
@@ -249,17 +247,11 @@ class AngleSums:
         return self._factors[exponents]
 
 
-def _shortest(run: Run, small: Small, summed: bool) -> list[tuple[tuple[Trig, ...], Any]]:
-    """A polynomial in the generators of a run; `summed`: they are those of the sums from its start."""
-    lead = next(iter(small.values()))
-    normalized = tuple([(m, c / lead) for m, c in small.items()])
-    return [(factors, c * lead) for factors, c in _in_joints(run, normalized, summed)]
-
-
 @cache
-def _in_joints(
+def _shortest(
     run: Run, small: tuple[tuple[tuple[int, ...], Any], ...], summed: bool
 ) -> list[tuple[tuple[Trig, ...], Any]]:
+    """A polynomial in the generators of a run; `summed`: they are those of the sums from its start."""
     blocks, part = _used_sums(run, dict(small)) if summed else _used_part(run, dict(small))
     if not blocks:
         return [((), c) for c in part.values()]

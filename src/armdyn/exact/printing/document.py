@@ -15,7 +15,7 @@ _SIGN = re.compile(r" [+-] ")
 
 
 @dataclass
-class Section:
+class Passage:
     """A heading, a sentence, and lines "left = terms"."""
 
     title: str
@@ -23,7 +23,7 @@ class Section:
     lines: list[tuple[str, list[str]]] = field(default_factory=list)
 
 
-def text(title: str, parts: list[Section]) -> str:
+def text(title: str, parts: list[Passage]) -> str:
     blocks = [one_line(title), "=" * len(one_line(title))]
     for section in parts:
         blocks += ["", one_line(section.title), "-" * len(one_line(section.title))]
@@ -36,7 +36,7 @@ def text(title: str, parts: list[Section]) -> str:
     return "\n".join(blocks) + "\n"
 
 
-def latex(title: str, parts: list[Section], width: str = PAGE) -> str:
+def latex(title: str, parts: list[Passage], width: str = PAGE) -> str:
     """A fragment for a document with amsmath, its rows at most as wide as `width` in 10 pt type."""
     most = in_em(width)
     blocks = [rf"\section*{{{latex_text(title)}}}"]
@@ -59,7 +59,7 @@ def _chunks(lines: list[tuple[str, list[str]]]) -> Iterator[list[tuple[str, list
         yield chunk
 
 
-def markdown(title: str, parts: list[Section], width: str = PAGE) -> str:
+def markdown(title: str, parts: list[Passage], width: str = PAGE) -> str:
     most = in_em(width)
     blocks = [f"# {markdown_text(title)}", ""]
     for section in parts:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from armdyn.exact.printing.document import Section, room_of
+from armdyn.exact.printing.document import Passage, room_of
 from armdyn.exact.printing.names import Glyph, is_greek
 from armdyn.exact.printing.printer import Printed, Printer
 from armdyn.exact.printing.styles import Style, in_em, index_text, mathml_width, rows
@@ -148,7 +148,7 @@ MATHML = Style(
 )
 
 
-def mathml(title: str, parts: list[Section], width: str | None = None) -> str:
+def mathml(title: str, parts: list[Passage], width: str | None = None) -> str:
     """A fragment of HTML: headings, and each section's equations as one block of MathML."""
     most = MATHML.width if width is None else in_em(width)
     blocks = [f"<h1>{escape(one_line(title))}</h1>"]
@@ -186,7 +186,7 @@ def _table_row(left: str, sign: str, right: str) -> str:
 def inline(entry: Printed) -> str:
     """One entry of the equations as an inline formula; what had to be named follows it."""
     printer = Printer(entry.basis, MATHML)
-    text = entry.spelled(printer)
+    text = MATHML.sum(entry.parts(printer))
     for name, parts in printer.definitions.items():
         text += f'<mo>,</mo><mspace width="1em"/>{name}<mo>=</mo>{MATHML.sum(parts)}'
     return f"<math>{text}</math>"

@@ -125,14 +125,9 @@ class Roles:
             return (kinds[joint[1]], int(joint[2]), _NUMBER.sub(lambda m: m[0].zfill(3), name))
         plain = name.removeprefix("1/")
         order = self.order.get(plain, -1)
-        if plain in self.gears:
-            return (1, order, name)
-        if plain in self.inertias:
-            return (2, order, name)
-        if plain in self.masses:
-            return (3, order, name)
-        if plain in self.gravity:
-            return (5, order, name)
+        for kind, symbols in ((1, self.gears), (2, self.inertias), (3, self.masses), (5, self.gravity)):
+            if plain in symbols:
+                return (kind, order, name)
         if name.startswith("#"):  # a named part, by its number
             return (2, int(name[1:]), "")
         return (2 if name.startswith("[") else 4, order, name)

@@ -10,16 +10,204 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
-from typing import Any, Protocol
+from functools import cache, cached_property
+from typing import Any, NamedTuple, Protocol
 
 from armdyn.exact.basis import Basis
-from armdyn.exact.printing.angles import AngleSums, Factors
-from armdyn.exact.printing.collecting import Collector, Product, Term, is_motion
+from armdyn.exact.printing.angles import AngleSums, Factors, Trig
 from armdyn.exact.printing.names import Roles, free_letter
-from armdyn.exact.printing.styles import Product as Factored
-from armdyn.exact.printing.styles import Style
+from armdyn.exact.printing.styles import Factored, Style
 from armdyn.exact.ring import Poly, Ring
+
+# ------------------------------------------------------------------------------------------------------------
+# Terms collected: constants in front of the angles, motion behind.
+
+
+_MOTION = re.compile(r"(qdd?|sgnm?|bell|absr)\d+(_to_\d+|(_\d+)*)")
+
+
+class Monomial(NamedTuple):
+    """A product: a rational number, generators by name, trigonometric factors."""
+
+    coefficient: Fraction
+    factors: Factors
+    trig: tuple[Trig, ...] = ()
+
+
+class Product(NamedTuple):
+    """A term with sums in it: one of constants in front of the angles, one of motion (to a power) behind."""
+
+    term: Monomial
+    inner: tuple[Product, ...] = ()
+    motion: tuple[Product, ...] = ()
+    power: int = 1
+
+
+@cache
+def is_motion(name: str) -> bool:
+    """True if a generator is a velocity, an acceleration, a sign or another function that friction has."""
+    return bool(_MOTION.fullmatch(name))
+
+
+class Collector:
+    """Collects sums in the symbols of one description."""
+
+    def __init__(self, roles: Roles) -> None:
+        self.roles = roles
+        self._rank = cache(roles.rank)
+
+    def collect(self, terms: list[Monomial]) -> list[Product]:
+        still = [t for t in terms if not any(is_motion(name) for name, _ in t.factors)]
+        moving = [t for t in terms if any(is_motion(name) for name, _ in t.factors)]
+        return self._still(still) + self._moving(moving)
+
+    # ---- terms without motion --------------------------------------------------------------------------
+
+    def _still(self, terms: list[Monomial]) -> list[Product]:
+        by_angle = all(t.trig for t in terms) or not any(self._masses(t) for t in terms)
+        groups: dict[object, list[Monomial]] = {}
+        for term in sorted(terms, key=self._order):
+            groups.setdefault(self._still_key(term, by_angle), []).append(term)
+        return [p for group in groups.values() for p in self._bracketed(group)]
+
+    def _masses(self, term: Monomial) -> list[tuple[str, int]]:
+        return [f for f in term.factors if f[0] in self.roles.masses]
+
+    def _still_key(self, term: Monomial, by_angle: bool) -> object:
+        """Gravity by angle; without masses, or where all terms have angles, by angle; else by mass."""
+        if any(name in self.roles.gravity for name, _ in term.factors):
+            return ("gravity", tuple(f for f in term.factors if f[0] in self.roles.gravity), term.trig)
+        if by_angle:
+            return ("angle", term.trig)
+        masses = self._masses(term)
+        return ("mass", masses[0]) if masses and masses[0][1] == 1 else ("alone", term)
+
+    def _bracketed(self, group: list[Monomial]) -> list[Product]:
+        """The factors that terms share, times the sum of the rest."""
+        if len(group) == 1:
+            return [Product(group[0])]
+        group = sorted(group, key=lambda t: t.coefficient < 0)  # ℓ_1 − a_1 rather than −(a_1 − ℓ_1)
+        outside, inner = _shared(group)
+        products = tuple(Product(t) for t in sorted(inner, key=lambda t: (t.coefficient < 0, self._order(t))))
+        if outside == Monomial(Fraction(1), ()):
+            return list(products)
+        return [Product(outside, products)]
+
+    # ---- terms with motion -----------------------------------------------------------------------------
+
+    def _moving(self, terms: list[Monomial]) -> list[Product]:
+        speeds: dict[tuple[Factors, tuple[Trig, ...]], dict[Factors, Fraction]] = {}
+        for t in sorted(terms, key=self._order):
+            constants = tuple(f for f in t.factors if not is_motion(f[0]))
+            motion = tuple(f for f in t.factors if is_motion(f[0]))
+            poly = speeds.setdefault((constants, t.trig), {})
+            poly[motion] = poly.get(motion, Fraction(0)) + t.coefficient
+        merged: dict[object, tuple[tuple[Product, ...], int, list[Monomial]]] = {}
+        for (constants, trig), poly in speeds.items():
+            for coefficient, motion_sum, power in self._motion_sums(poly):
+                key = (motion_sum, power, trig)
+                entry = merged.setdefault(key, (motion_sum, power, []))
+                entry[2].append(Monomial(coefficient, constants, trig))
+        found = [self._with_motion(motion, power, outside) for motion, power, outside in merged.values()]
+        return [p for products in found for p in products]
+
+    def _with_motion(self, motion: tuple[Product, ...], power: int, outside: list[Monomial]) -> list[Product]:
+        if len(outside) == 1:
+            term = outside[0]
+            if term == Monomial(Fraction(1), ()) and power == 1:
+                return list(motion)
+            return [Product(term, (), motion, power)]
+        shared, rest = _shared(outside)
+        return [Product(shared, tuple(self._still(rest)), motion, power)]
+
+    def _motion_sums(self, poly: dict[Factors, Fraction]) -> list[tuple[Fraction, tuple[Product, ...], int]]:
+        """Coefficient, sum and power: a perfect square, or sums of terms with coefficients of one size."""
+        square = _square_root(poly)
+        if square is not None:
+            c, signs = square
+            terms = [Monomial(s, ((name, 1),)) for name, s in signs]
+            return [(c, tuple(Product(t) for t in terms), 2)]
+        sizes: dict[Fraction, list[Monomial]] = {}
+        for motion, c in poly.items():
+            sizes.setdefault(abs(c), []).append(Monomial(c, motion))
+        sums = []
+        for group in sizes.values():
+            content, inner = _shared([Monomial(t.coefficient, t.factors) for t in group])
+            common = [Product(Monomial(Fraction(1), content.factors), tuple(Product(t) for t in inner))]
+            alone = [Product(Monomial(Fraction(1), group[0].factors))]
+            plain = [Product(t) for t in inner]
+            chosen = alone if len(group) == 1 else common if content.factors else plain
+            sums.append((content.coefficient, tuple(chosen), 1))
+        return sums
+
+    # ---- order -----------------------------------------------------------------------------------------
+
+    def _order(self, term: Monomial) -> tuple[object, ...]:
+        """Key to sort terms: gravity by its angle; else in the description's order; then simple first."""
+        roles = self.roles
+        names = [name for name, _ in term.factors]
+        measured = [
+            roles.order.get(name, -1)
+            for name in names
+            if name in roles.masses or name in roles.inertias or name[0] == "#"
+        ]
+        return (
+            sorted([self._rank(name) for name in names if is_motion(name)]),
+            [joints for _, joints, _ in term.trig] if any(n in roles.gravity for n in names) else [],
+            min(measured, default=10**6),
+            sum(e for _, _, e in term.trig),
+            sorted([(self._rank(name), -e) for name, e in term.factors]),
+            term.trig,
+        )
+
+
+def _shared(group: list[Monomial]) -> tuple[Monomial, list[Monomial]]:
+    """The part that all terms have in common (with size and sign of the first), and the rest of each."""
+    factors, trig = set(group[0].factors), set(group[0].trig)
+    for term in group[1:]:
+        factors &= set(term.factors)
+        trig &= set(term.trig)
+    sizes = {abs(t.coefficient) for t in group}
+    content = sizes.pop() if len(sizes) == 1 else Fraction(1)
+    content = -content if all(t.coefficient < 0 for t in group) or group[0].coefficient < 0 else content
+    rest = [
+        Monomial(
+            t.coefficient if content == 1 else t.coefficient / content,
+            tuple([f for f in t.factors if f not in factors]) if factors else t.factors,
+            tuple([f for f in t.trig if f not in trig]) if trig else t.trig,
+        )
+        for t in group
+    ]
+    outside = Monomial(
+        content,
+        tuple(f for f in group[0].factors if f in factors),
+        tuple(f for f in group[0].trig if f in trig),
+    )
+    return outside, rest
+
+
+def _square_root(poly: dict[Factors, Fraction]) -> tuple[Fraction, list[tuple[str, Fraction]]] | None:
+    """c and signs with Σ = c (Σ ±v)², or None."""
+    squares = [(m[0][0], c) for m, c in poly.items() if len(m) == 1 and m[0][1] == 2]
+    if len(squares) < 2 or len({c for _, c in squares}) != 1:
+        return None
+    c = squares[0][1]
+    names = [name for name, _ in squares]
+    first = names[0]
+    signs = {first: Fraction(1)}
+    for name in names[1:]:
+        cross = poly.get(((first, 1), (name, 1)), poly.get(((name, 1), (first, 1))))
+        if cross is None or abs(cross) != 2 * abs(c):
+            return None
+        signs[name] = cross / (2 * c)
+    expected: dict[frozenset[str], Fraction] = {
+        frozenset((a, b)): 2 * c * signs[a] * signs[b] for a in names for b in names if a != b
+    }
+    found = {frozenset(n for n, _ in m): x for m, x in poly.items() if len(m) == 2}
+    if found != expected or len(poly) != len(squares) + len(expected):
+        return None
+    return c, [(name, signs[name]) for name in names]
+
 
 # ------------------------------------------------------------------------------------------------------------
 # Rates of sums of angles: q̇_2 + … + q̇_7 is written qd2_to_7.
@@ -28,20 +216,22 @@ from armdyn.exact.ring import Poly, Ring
 Speeds = dict[int, Fraction]  # by joint, the coefficient of its rate
 
 
-def in_rates(terms: list[Term], summed: Sequence[tuple[int, ...]]) -> list[Term]:
+def in_rates(terms: list[Monomial], summed: Sequence[tuple[int, ...]]) -> list[Monomial]:
     """Terms linear in velocities, of which qd5 stands for q̇_1 + … + q̇_5 where that is `summed`.
 
     Pairs φ̇_b − φ̇_a are the rate of what lies between; what is left is the rate of a sum from the start.
     """
-    groups: dict[tuple[object, ...], tuple[Term, Speeds]] = {}
+    groups: dict[tuple[object, ...], tuple[Monomial, Speeds]] = {}
     for term in terms:
         (motion,) = (name for name, _ in term.factors if name.startswith("qd"))
         constants = tuple(f for f in term.factors if f[0] != motion)
-        _, speeds = groups.setdefault((constants, term.trig), (Term(Fraction(1), constants, term.trig), {}))
+        _, speeds = groups.setdefault(
+            (constants, term.trig), (Monomial(Fraction(1), constants, term.trig), {})
+        )
         joint = int(motion[2:]) - 1
         speeds[joint] = speeds[joint] + term.coefficient if joint in speeds else term.coefficient
     return [
-        Term(c, (*term.factors, (rate_name(joints), 1)), term.trig)
+        Monomial(c, (*term.factors, (rate_name(joints), 1)), term.trig)
         for term, speeds in groups.values()
         for joints, c in _paired(speeds, summed)
     ]
@@ -81,7 +271,7 @@ SHORT_ENTRY = 20  # terms of an entry in which sums of constants are not named, 
 INLINE = 3  # terms of a coefficient that is not worth a name
 
 
-class Form(Protocol):
+class LinearForm(Protocol):
     """Σ_p a_p π_p, as `armdyn.exact.form.Form` has it."""
 
     coefficients: dict[int, Poly]
@@ -98,7 +288,7 @@ class Printed(Protocol):
 
     basis: Basis
 
-    def spelled(self, printer: Printer) -> str: ...
+    def parts(self, printer: Printer) -> list[str]: ...
 
 
 @dataclass
@@ -138,11 +328,11 @@ class Printer:
 
     # ---- what is printed -------------------------------------------------------------------------------
 
-    def entry(self, form: Form) -> str:
+    def entry(self, form: LinearForm) -> str:
         """An entry, as short as it can be said."""
         return self.style.sum(self.parts(form))
 
-    def parts(self, form: Form) -> list[str]:
+    def parts(self, form: LinearForm) -> list[str]:
         """The signed terms of an entry's sum."""
         most = LIMIT
         if self.basis.named_groups:
@@ -157,7 +347,7 @@ class Printer:
             terms = [t for p, a in form.coefficients.items() for t in self._named_coefficient(p, a)]
         return self._sum(terms)
 
-    def rate_parts(self, form: Form) -> list[str]:
+    def rate_parts(self, form: LinearForm) -> list[str]:
         """The terms of an entry of C in which q̇_k stands for the rate of the sum of angles up to joint k."""
         terms = [t for p, a in form.coefficients.items() for t in self._times_parameter(p, a)]
         return self._sum(in_rates(terms, self.basis.kinematic.summed))
@@ -182,31 +372,31 @@ class Printer:
 
     # ---- terms -----------------------------------------------------------------------------------------
 
-    def _terms(self, poly: Poly) -> list[Term]:
-        return [Term(c, factors, trig) for c, factors, trig in self._sums(poly.ring).terms(poly)]
+    def _terms(self, poly: Poly) -> list[Monomial]:
+        return [Monomial(c, factors, trig) for c, factors, trig in self._sums(poly.ring).terms(poly)]
 
-    def _times_parameter(self, p: int, a: Poly) -> list[Term]:
+    def _times_parameter(self, p: int, a: Poly) -> list[Monomial]:
         if self.basis.named_groups and self.basis.value_sizes[p] == 1:
             return self._times_monomial(self.basis.values[p], a)
         factor = self._parameter(p)
-        return [Term(t.coefficient, (*t.factors, (factor, 1)), t.trig) for t in self._terms(a)]
+        return [Monomial(t.coefficient, (*t.factors, (factor, 1)), t.trig) for t in self._terms(a)]
 
-    def _times_monomial(self, value: Poly, a: Poly) -> list[Term]:
+    def _times_monomial(self, value: Poly, a: Poly) -> list[Monomial]:
         """The terms of a times a value of one term. It has no geometry, so that no factor is in both."""
         ((exponents, c),) = value.p.to_dict().items()
         ring, number = value.ring, Fraction(int(c.p), int(c.q))
         own = tuple((ring.names[k], e) for k, e in enumerate(exponents) if e)
 
-        def factors(term: Term) -> Factors:
+        def factors(term: Monomial) -> Factors:
             return tuple(sorted((*term.factors, *own), key=lambda factor: ring.index[factor[0]]))
 
-        return [Term(number * t.coefficient, factors(t), t.trig) for t in self._terms(a)]
+        return [Monomial(number * t.coefficient, factors(t), t.trig) for t in self._terms(a)]
 
-    def _named_coefficient(self, p: int, a: Poly) -> list[Term]:
+    def _named_coefficient(self, p: int, a: Poly) -> list[Monomial]:
         if len(a) <= INLINE:
             return self._times_parameter(p, a)
         name, sign = self._name(a)
-        return [Term(Fraction(sign), ((name, 1), (self._parameter(p), 1)))]
+        return [Monomial(Fraction(sign), ((name, 1), (self._parameter(p), 1)))]
 
     def _parameter(self, p: int) -> str:
         """The generator of a parameter: its own symbol if it is one, else [name], defined."""
@@ -236,7 +426,7 @@ class Printer:
         self.definitions[self.style.sub_expression(self._letter, len(self._named))] = parts
         return name, 1
 
-    def _split(self, poly: Poly) -> list[Term]:
+    def _split(self, poly: Poly) -> list[Monomial]:
         """A long polynomial as a short one in named parts: collected by the joint that splits it best."""
         ring = poly.ring
         best: dict[tuple[int, ...], Poly] = {}
@@ -251,15 +441,15 @@ class Printer:
         for outer, part in best.items():
             factors = tuple((ring.names[i], e) for i, e in enumerate(outer) if e)
             if len(part) <= INLINE:
-                terms += [Term(t.coefficient, (*t.factors, *factors), t.trig) for t in self._terms(part)]
+                terms += [Monomial(t.coefficient, (*t.factors, *factors), t.trig) for t in self._terms(part)]
             else:
                 name, sign = self._name(part)
-                terms.append(Term(Fraction(sign), (*factors, (name, 1))))
+                terms.append(Monomial(Fraction(sign), (*factors, (name, 1))))
         return terms
 
     # ---- spelling --------------------------------------------------------------------------------------
 
-    def _sum(self, terms: list[Term]) -> list[str]:
+    def _sum(self, terms: list[Monomial]) -> list[str]:
         """A collected sum: its signed terms."""
         return [self._product(product) for product in self._collector.collect(terms)]
 

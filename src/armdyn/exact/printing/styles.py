@@ -286,18 +286,18 @@ class Bracket(str):
         return self
 
 
-class Product(str):
+class Factored(str):
     """A term of a sum, which remembers its factors; one that is subtracted starts with "-"."""
 
     factors: tuple[str, ...]
 
-    def __new__(cls, text: str, factors: tuple[str, ...]) -> Product:
+    def __new__(cls, text: str, factors: tuple[str, ...]) -> Factored:
         self = super().__new__(cls, text)
         self.factors = factors
         return self
 
 
-class Piece(NamedTuple):
+class Unbroken(NamedTuple):
     """A piece that stays in one row: a term, or the part of one from a sign in its brackets to the next."""
 
     text: str  # starts with "-" where it is subtracted
@@ -305,18 +305,18 @@ class Piece(NamedTuple):
     height: int = 0  # how deep the brackets opened in it are nested
 
 
-class Row(NamedTuple):
+class PrintedRow(NamedTuple):
     text: str
     depth: int
     first: bool
 
 
-def rows(terms: list[str], style: Style, width: float) -> Iterator[Row]:
+def rows(terms: list[str], style: Style, width: float) -> Iterator[PrintedRow]:
     """A sum in rows of at most a width; a row after the first starts with its sign, and is moved in.
 
     A term that has to be broken begins a row of its own, unless half of a row is left for it.
     """
-    line: list[Piece] = []
+    line: list[Unbroken] = []
     first, used = True, 0.0
     for term in terms:
         pieces = _pieces(term, style, width - style.indent(0), 0)
@@ -332,21 +332,21 @@ def rows(terms: list[str], style: Style, width: float) -> Iterator[Row]:
     yield _row(line, style, first)
 
 
-def _row(line: list[Piece], style: Style, first: bool) -> Row:
-    return Row(
+def _row(line: list[Unbroken], style: Style, first: bool) -> PrintedRow:
+    return PrintedRow(
         style.sum((piece.text for piece in line), continued=not first),
         line[0].depth if line else 0,
         first,
     )
 
 
-def _pieces(term: str, style: Style, room: float, depth: int) -> list[Piece]:
+def _pieces(term: str, style: Style, room: float, depth: int) -> list[Unbroken]:
     """A term in one piece if it fits into the room; else brackets are opened, the widest first."""
-    found = [Piece(term, depth)]
-    if not isinstance(term, Product):
+    found = [Unbroken(term, depth)]
+    if not isinstance(term, Factored):
         return found
 
-    def fits(piece: Piece) -> bool:
+    def fits(piece: Unbroken) -> bool:
         moved = style.indent(piece.depth) - style.indent(depth)
         return moved + style.measure(style.plus) + style.measure(piece.text) <= room
 
@@ -360,9 +360,9 @@ def _pieces(term: str, style: Style, room: float, depth: int) -> list[Piece]:
     return found
 
 
-def _opened(term: Product, opened: set[int], style: Style, room: float, depth: int) -> list[Piece]:
+def _opened(term: Factored, opened: set[int], style: Style, room: float, depth: int) -> list[Unbroken]:
     """The pieces of a product some of whose brackets may be broken."""
-    found: list[Piece] = []
+    found: list[Unbroken] = []
     text, at, height = "-" if term.startswith("-") else "", depth, 0
     for i, factor in enumerate(term.factors):
         text += style.times if i else ""
@@ -381,10 +381,10 @@ def _opened(term: Product, opened: set[int], style: Style, room: float, depth: i
         height = 1 + max(piece.height for piece in inner)
         text += style.opening(height) + style.sum([inner[0].text])
         for piece in inner[1:]:
-            found.append(Piece(text, at, height))
+            found.append(Unbroken(text, at, height))
             text, at = piece.text, piece.depth
         text += style.closing(height, factor.power)
-    return [*found, Piece(text, at, height)]
+    return [*found, Unbroken(text, at, height)]
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -455,10 +455,10 @@ class Style:
         found = tuple(terms)
         return Bracket(self.power(self.parentheses(self.sum(found)), power), found, power)
 
-    def product(self, factors: Iterable[str], subtracted: bool = False) -> Product:
+    def product(self, factors: Iterable[str], subtracted: bool = False) -> Factored:
         """A term of a sum."""
         found = tuple(factors)
-        return Product(("-" if subtracted else "") + self.times.join(found), found)
+        return Factored(("-" if subtracted else "") + self.times.join(found), found)
 
     def sum(self, terms: Iterable[str], continued: bool = False) -> str:
         """Terms with their signs between them; a continued sum starts with a sign."""

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from armdyn.kernels.llvm.code import Code, Lane, per_lane
 from armdyn.program.ops import OPS
-from armdyn.program.program import Program
+from armdyn.program.program import Program, is_short
 
 # ------------------------------------------------------------------------------------------------------------
 # Sine and cosine of a register as LLVM IR: to 2 ulp for |x| ≤ 1e5 in double precision, to 2⁻²⁴ in single.
@@ -206,11 +206,10 @@ done:
 Place: TypeAlias = tuple[str, int]  # a pointer, and the register behind it
 SEGMENT = 600  # operations in one function
 _PLAIN = ("fadd", "fsub", "fmul", "fdiv", "fneg")
-SHORT = 200  # operations: in a loop, a call would cost more than the code it saves
 
 
 @dataclass(frozen=True)
-class Columns:
+class ColumnAccess:
     """The way a program reads and writes columns of matrices whose rows are in registers of a loop.
 
     With registers of one number in the loop, a register of the program has W columns side by side.
@@ -221,22 +220,22 @@ class Columns:
     shared: int  # so many inputs, the first ones, are the same for all columns
 
 
-class Body(NamedTuple):
+class BodyText(NamedTuple):
     """A body as text, and how many registers it hands on through scratch."""
 
     text: str
     slots: int
 
 
-def program_body(program: Program, lane: Lane) -> Body:
+def program_body(program: Program, lane: Lane) -> BodyText:
     """`@body_W(in, out, scratch)` and what it needs."""
     text, slots = named_body(program, lane, "body")
-    return Body(f"{text}\n{routines_ir(lane, {node[0] for node in program.nodes})}", slots)
+    return BodyText(f"{text}\n{routines_ir(lane, {node[0] for node in program.nodes})}", slots)
 
 
 def named_body(
-    program: Program, lane: Lane, name: str, apart: bool = False, columns: Columns | None = None
-) -> Body:
+    program: Program, lane: Lane, name: str, apart: bool = False, columns: ColumnAccess | None = None
+) -> BodyText:
     """`@NAME_W(in, out, scratch)` without the routines it calls, for modules with several programs.
 
     `apart`: with one pointer for each input and output (in0, in1, …, out0, …, scratch), as loops need it.
@@ -254,12 +253,7 @@ define internal void @{name}_{w}({emitter.parameters}) {emitter.attribute}{{
   ret void
 }}
 """
-    return Body("\n".join([*segments, main]), emitter.slot_count)
-
-
-def is_short(program: Program) -> bool:
-    """True if a loop has the program's operations in place of a call."""
-    return sum(program.counts.values()) <= SHORT
+    return BodyText("\n".join([*segments, main]), emitter.slot_count)
 
 
 def _places(name: str, sizes: Sequence[int], apart: bool, strides: Sequence[int]) -> list[Place]:
@@ -278,7 +272,7 @@ class _Emitter:
         lane: Lane,
         name: str = "body",
         apart: bool = False,
-        columns: Columns | None = None,
+        columns: ColumnAccess | None = None,
     ) -> None:
         self.program, self.lane, self.name = program, lane, name
         self.outside = columns.loop if columns else lane  # registers of inputs and outputs

@@ -7,10 +7,18 @@ instances of a register only. Results are then computed for all of them, but wri
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import accumulate
 
-from armdyn.kernels.llvm.body import Columns, is_short, named_body, needs_routines, routines_ir
+from armdyn.kernels.llvm.body import (
+    BodyText,
+    ColumnAccess,
+    named_body,
+    needs_routines,
+    routines_ir,
+)
 from armdyn.kernels.llvm.code import (
     ENVIRONMENT,
     Code,
@@ -22,6 +30,7 @@ from armdyn.kernels.llvm.code import (
     workspace_ir,
 )
 from armdyn.program import loops
+from armdyn.program.program import is_short
 
 
 def loop_ir(loop: loops.Loop, width: int, name: str) -> str:
@@ -33,7 +42,7 @@ def loop_ir(loop: loops.Loop, width: int, name: str) -> str:
     """
     parts = []
     for lane in (Lane("double", w) for w in dict.fromkeys((1, width))):
-        printer = _Printer(loop, lane)
+        printer = _Instances(loop, lane)
         parts += [printer.programs, printer.function()]
         parts += [move_ir(lane, size, verb) for verb, size in sorted(printer.moves)]
     code = Code()
@@ -70,7 +79,7 @@ class Statements(Code):
             self.array(slots, "scratch")
             yield text
         for name, each in {self._name_of(s): s for s in statements if isinstance(s, loops.Each)}.items():
-            lane, columns = self._lane_of(each), Columns(self.lane, each.columns, len(each.inputs))
+            lane, columns = self._lane_of(each), ColumnAccess(self.lane, each.columns, len(each.inputs))
             text, slots = named_body(programs[each.program], lane, name, True, columns)
             self.array(slots * lane.width // self.lane.width, "scratch")
             yield text
@@ -106,7 +115,7 @@ class Statements(Code):
     def put(self, value: str, base: str, k: int) -> None:
         self.store(self.lane.type, value, self.at(self.lane.type, base, k))
 
-    def part(self, part: loops.Part) -> str:
+    def part(self, part: loops.Slice) -> str:
         return self.at(self.lane.type, f"%x_{part.array.name}", part.start)
 
     def integer(self, x: loops.Int) -> str:
@@ -129,7 +138,7 @@ class Statements(Code):
 
     def statement(self, statement: loops.Statement, mask: str | None) -> None:
         match statement:
-            case loops.Load(target, source, row):
+            case loops.Fetch(target, source, row):
                 self._load(target, source, row, mask)
             case loops.Save(target, row, source):
                 self._save(target, row, source, mask)
@@ -172,13 +181,13 @@ class Statements(Code):
         self.moves.add((verb, size))
         self.do(f"call void @{verb}_{size}(ptr {columns}, ptr {row}, i64 %step_{argument.name})")
 
-    def _load(self, target: loops.Part, source: loops.Argument, row: loops.Int, mask: str | None) -> None:
+    def _load(self, target: loops.Slice, source: loops.Argument, row: loops.Int, mask: str | None) -> None:
         columns = self.part(target) if mask is None else self.array(target.size, "moved")
         self._move("load", columns, self._row(source, row), target.size, source)
         if mask is not None:
             self._merge(self.part(target), columns, target.size, mask)
 
-    def _save(self, target: loops.Argument, row: loops.Int, source: loops.Part, mask: str | None) -> None:
+    def _save(self, target: loops.Argument, row: loops.Int, source: loops.Slice, mask: str | None) -> None:
         place, columns = self._row(target, row), self.part(source)
         if mask is not None:  # the others' rows are written as they are
             columns = self.array(source.size, "moved")
@@ -186,7 +195,7 @@ class Statements(Code):
             self._merge(columns, self.part(source), source.size, mask)
         self._move("store", columns, place, source.size, target)
 
-    def _set(self, target: loops.Part, value: loops.Int, mask: str | None) -> None:
+    def _set(self, target: loops.Slice, value: loops.Int, mask: str | None) -> None:
         T, w = self.lane.type, self.lane.width
         x = self.value(f"sitofp i64 {self.integer(value)} to {self.lane.scalar}")
         if w > 1:
@@ -278,7 +287,7 @@ class Statements(Code):
     def _both(self, mask: str | None, other: str) -> str:
         return other if mask is None else self.value(f"and {self.lane.mask} {mask}, {other}")
 
-    def _positive(self, part: loops.Part) -> str:
+    def _positive(self, part: loops.Slice) -> str:
         return self.value(
             f"fcmp ogt {self.lane.type} {self.get(self.part(part), 0)}, {self.lane.constant(0.0)}"
         )
@@ -291,7 +300,7 @@ class Statements(Code):
         return self.value(f"icmp ne i{w} {bits}, 0")
 
 
-class _Printer(Statements):
+class _Instances(Statements):
     """Writes `@instances_W(fields, instance)`, with arguments as the caller has them."""
 
     def function(self) -> str:
@@ -317,3 +326,95 @@ class _Printer(Statements):
         for argument in self.loop.arguments:
             offset = self.value(f"mul i64 %instance, %step_{argument.name}")
             self.do(f"%a_{argument.name} = getelementptr i8, ptr %all_{argument.name}, i64 {offset}")
+
+
+# ------------------------------------------------------------------------------------------------------------
+# A loop as the body of a function: `@body_W(in, out, scratch)`.
+#
+# It has no counts. Its arguments have one row each: those that it reads are the function's inputs, those that
+# it writes its outputs, in their order.
+
+
+def loop_body(loop: loops.Loop, lane: Lane, width: int) -> BodyText:
+    """The body in registers of a lane, and what it needs. `width`: numbers in the widest register."""
+    body = _LoopAsBody(loop, lane, width)
+    return BodyText(f"{body.programs}\n{body.function()}", sum(body.arrays.values()))
+
+
+class _LoopAsBody(Statements):
+    """Writes a loop as a body: local arrays are in scratch, or where the inputs and outputs are."""
+
+    def __init__(self, loop: loops.Loop, lane: Lane, width: int) -> None:
+        super().__init__(loop, lane, Lane(lane.scalar, width) if width > lane.width == 1 else None)
+        self.columns: dict[str, tuple[str, int]] = {}  # where arguments are
+        for name, written in (("in", False), ("out", True)):
+            arguments = [x for x in loop.arguments if x.written == written]
+            starts = accumulate((x.columns for x in arguments), initial=0)
+            self.columns |= {x.name: (name, k) for x, k in zip(arguments, starts, strict=False)}
+        self.places = _places_outside(loop)
+        for local in self.places:
+            del self.arrays[f"x_{local.name}"]
+        for local in _to_clear(loop):
+            size = local.size * lane.bytes
+            self.do(f"call void @llvm.memset.p0.i64(ptr %x_{local.name}, i8 0, i64 {size}, i1 false)")
+        self.block(loop.body, None)
+
+    def function(self) -> str:
+        T, lines = self.lane.type, ["  br label %ready", "ready:"]
+        starts = dict(zip(self.arrays, accumulate(self.arrays.values(), initial=0), strict=False))
+        places = {name: ("memory", k) for name, k in starts.items()}
+        places |= {f"x_{local.name}": self.columns[x.name] for local, x in self.places.items()}
+        lines += [f"  %{x} = getelementptr {T}, ptr %{of}, i64 {k}" for x, (of, k) in places.items()]
+        head = f"define internal void @body_{self.lane.width}(ptr %in, ptr %out, ptr %memory)"
+        return function_ir(head, *self.variables, *lines, *self.lines, "  ret void")
+
+    def _argument(self, argument: loops.Argument) -> str:
+        pointer, k = self.columns[argument.name]
+        return self.at(self.lane.type, f"%{pointer}", k)
+
+    def _load(self, target: loops.Slice, source: loops.Argument, row: loops.Int, mask: str | None) -> None:
+        if self.places.get(target.array) != source:
+            self._merge(self.part(target), self._argument(source), target.size, mask)
+
+    def _save(self, target: loops.Argument, row: loops.Int, source: loops.Slice, mask: str | None) -> None:
+        if self.places.get(source.array) != target:
+            self._merge(self._argument(target), self.part(source), source.size, mask)
+
+
+def _places_outside(loop: loops.Loop) -> dict[loops.Local, loops.Argument]:
+    """Local arrays that can lie where an argument is.
+
+    They are loaded as a whole before anything else is done with them, and never changed; or they are saved as
+    a whole, as nothing else is in that argument, and not changed afterwards.
+    """
+    targets = [s.target for s in loop.statements if isinstance(s, loops.Save)]
+    found: dict[loops.Local, loops.Argument] = {}
+    for i, statement in enumerate(loop.body):
+        before, after = loops.within(loop.body[:i]), loops.within(loop.body[i + 1 :])
+        match statement:
+            case loops.Fetch(part, argument) if part == part.array.all:
+                used = [x.array for s in before for x in loops.parts_of(s)]
+                if part.array not in (*used, *_changed(after)):
+                    found[part.array] = argument
+            case loops.Save(argument, source=part) if part == part.array.all and part.array not in found:
+                if targets.count(argument) == 1 and part.array not in _changed(after):
+                    found[part.array] = argument
+    return found
+
+
+def _changed(statements: Iterable[loops.Statement]) -> list[loops.Local]:
+    return [part.array for s in statements for part in loops.written_by(s)]
+
+
+def _to_clear(loop: loops.Loop) -> list[loops.Local]:
+    """Local arrays that are not written as a whole before anything else is done with them."""
+    cleared, seen = list[loops.Local](), set[loops.Local]()
+    for statement in loop.body:
+        parts = Counter(part for s in loops.within((statement,)) for part in loops.parts_of(s))
+        written = loops.written_by(statement)  # of a statement with others within: nothing for certain
+        read = {part.array for part in parts - Counter(written)}
+        for local in dict.fromkeys(part.array for part in parts):
+            if local not in seen and (local in read or local.all not in written):
+                cleared.append(local)
+            seen.add(local)
+    return cleared

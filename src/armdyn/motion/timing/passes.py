@@ -24,15 +24,15 @@ from armdyn.program.loops import (
     Copy,
     Count,
     Counter,
+    Fetch,
     For,
     If,
     Int,
-    Load,
     Local,
     Loop,
-    Part,
     Save,
     Set,
+    Slice,
     While,
 )
 from armdyn.program.program import Program
@@ -61,7 +61,7 @@ upper, lower = Local("upper", 4), Local("lower", 4)  # a line: u at x, slope, u 
 def passes() -> Loop:
     """The loop of both passes: back and, where that finds a way, forth."""
     back = (
-        Load(reach[1], LARGEST, COUNT),
+        Fetch(reach[1], LARGEST, COUNT),
         Save(REACH, COUNT, reach.all),
         Set(failure[0], -1),
         Set(failure[1], -1),
@@ -95,13 +95,13 @@ def _back() -> Block:
         Copy(reach[0], x.all),
         Save(REACH, I, reach.all),
     )
-    return (*_lead_into(), Load(x.all, LARGEST, I), *_search("down", zero.all), If(lost.all, none, some))
+    return (*_lead_into(), Fetch(x.all, LARGEST, I), *_search("down", zero.all), If(lost.all, none, some))
 
 
 def _forth() -> Block:
     """The largest u at x, and the x at the interval's end."""
     return (
-        Load(reach.all, REACH, I + 1),
+        Fetch(reach.all, REACH, I + 1),
         *_lead_into(),
         Copy(start.all, x.all),
         *_search("down", zero.all),  # takes off what rounding may have added
@@ -113,10 +113,10 @@ def _forth() -> Block:
 
 
 def _lead_into() -> Block:
-    return Load(step.all, STEP, I), Call("into", (step.all, reach.all), (into.all,))
+    return Fetch(step.all, STEP, I), Call("into", (step.all, reach.all), (into.all,))
 
 
-def _search(way: str, end: Part) -> Block:
+def _search(way: str, end: Slice) -> Block:
     """The nearest x on the way to `end` that has a u, or `lost`.
 
     Newton's method on the concave gap: a step leads to where the two rows that exclude each other meet, and
@@ -130,9 +130,9 @@ def _lines() -> Block:
     """The smallest upper and the largest lower line at x."""
     k = I * ROWS + J
     look = (
-        Load(row[0], SLOPE, k),
-        Load(row[1], LOW, k),
-        Load(row[2], HIGH, k),
+        Fetch(row[0], SLOPE, k),
+        Fetch(row[1], LOW, k),
+        Fetch(row[2], HIGH, k),
         Call("look", (x.all, row.all, upper[0], lower[0]), (lines.all, closer.all)),
         If(closer[0], _take(upper, lines[0], row, 2, J)),
         If(closer[1], _take(lower, lines[1], row, 1, J)),
@@ -145,7 +145,7 @@ def _lines() -> Block:
     )
 
 
-def _take(line: Local, u: Part, row: Local, bound: int, number: Int) -> Block:
+def _take(line: Local, u: Slice, row: Local, bound: int, number: Int) -> Block:
     return Copy(line[0], u), Copy(line[1], row[0]), Copy(line[2], row[bound]), Set(line[3], number)
 
 

@@ -112,11 +112,11 @@ def derive(robot: Robot) -> Derived:
 
 def _whole(equations: Equations) -> dict[str, Callable[[], Markup]]:
     """The sections of the document, each by its title; what they name on the way stands below each."""
-    from armdyn.exact.printing.document import Section
+    from armdyn.exact.printing.document import Passage
     from armdyn.exact.printing.mathml import MATHML
     from armdyn.exact.written import sections
 
-    def write(shown: list[Section]) -> Markup:
+    def write(shown: list[Passage]) -> Markup:
         found = []
         for part in shown:
             found += [tag("h3", part.title)] if part.title == "Where" else []

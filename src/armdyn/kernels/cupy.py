@@ -1,6 +1,6 @@
-"""Kernels on CuPy arrays: as `Kernel.call` with NumPy arrays, but on the GPU where the arrays are.
+"""Kernels and loops on CuPy arrays: as with NumPy arrays, but on the GPU where the arrays are.
 
-Kernels are put on CuPy's current stream, and nothing waits, but for one copy of the numbers of a robot that
+They are put on CuPy's current stream, and nothing waits, but for one copy of the numbers of a robot that
 shares its code with others. Arrays of the type that it computes in are read where they are, but for functions
 that are loops. Results are laid out as the first input: row after row, or with the batch contiguous. It
 computes in float64, or in float32 when all inputs are float32.
@@ -8,16 +8,17 @@ computes in float64, or in float32 when all inputs are float32.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property, lru_cache
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from armdyn.expression import ArmdynError, shown
 from armdyn.kernels.arrays import (
+    Specification,
     dtype_text,
     given_results,
     is_real,
@@ -28,15 +29,100 @@ from armdyn.kernels.arrays import (
     wrong_count,
 )
 from armdyn.kernels.c import check_constants, identifier
-from armdyn.kernels.cuda.loop import LoopOnGpu, function, most_shared
-from armdyn.kernels.cuda.text import SCALARS, Form, array_text, check_length, parts_of
+from armdyn.kernels.cuda import LOOP_BLOCK, SCALARS, Access, array_text, check_length, loop_text, parts_of
+from armdyn.kernels.kernel import Kernel
 from armdyn.kernels.llvm.compiled import form_of
 from armdyn.kernels.llvm.machine import lock
-from armdyn.kernels.specification import Specification
+from armdyn.program.loops import Argument, Loop
 from armdyn.program.program import Shape
 
-if TYPE_CHECKING:
-    from armdyn.kernels.kernel import Kernel
+# ------------------------------------------------------------------------------------------------------------
+# CUDA text to functions: CuPy compiles it, and keeps what it compiled on disk (~/.cupy/kernel_cache).
+
+
+OPTIONS = ("--std=c++17",)
+PLAIN = 48 * 1024  # bytes of shared memory that a block has without asking for more
+ENOUGH = 96 * 1024  # with more, too few blocks would fit a processor
+
+
+@lru_cache(maxsize=1024)
+def function(text: str, name: str, device: int, shared: int = 0) -> Any:
+    """The kernel of that name in a text, for a device; called with (grid, block, arguments).
+
+    `shared` are the bytes of shared memory that it will be called with.
+    """
+    import cupy
+
+    with cupy.cuda.Device(device):
+        found = cupy.RawModule(code=text, options=OPTIONS).get_function(name)
+        if shared > PLAIN:
+            found.max_dynamic_shared_size_bytes = shared
+    return found
+
+
+@cache
+def most_shared(device: int) -> int:
+    """Bytes of shared memory that a block should use at most."""
+    import cupy
+
+    return int(min(ENOUGH, cupy.cuda.Device(device).attributes.get("MaxSharedMemoryPerBlockOptin", PLAIN)))
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Loops, called with CuPy arrays: one thread for each instance.
+
+
+class LoopOnGpu:
+    """A loop as a function of CUDA, compiled when first used: in float64, or in float32 for such arrays."""
+
+    def __init__(self, loop: Loop) -> None:
+        self.loop, self.name = loop, f"armdyn_{loop.name}"
+        self._text: Callable[[str], str] = lru_cache(lambda scalar: loop_text(self.name, loop, scalar))
+
+    def __call__(self, instances: int, counts: Sequence[int], arrays: Sequence[Any]) -> None:
+        import cupy
+
+        if self.loop.asks:
+            raise ArmdynError(
+                f"{self.loop.name}: '{self.loop.asks[0]}' is a function of Python, which a GPU cannot call"
+            )
+        given = list(zip(self.loop.arguments, arrays, strict=True))
+        first = arrays[0]
+        for argument, x in given:
+            self._check(instances, first, argument, x)
+        if not instances:
+            return
+        fields = [np.int64(instances), *(np.int64(count) for count in counts)]
+        for _, x in given:
+            row, instance, column = (np.int64(stride // x.dtype.itemsize) for stride in x.strides)
+            fields += [x, row, instance if x.shape[1] > 1 else np.int64(0), column]
+        device = int(first.device.id)
+        run = function(self._text(SCALARS[first.dtype.name]), self.name, device)
+        with cupy.cuda.Device(device):
+            run((-(-instances // LOOP_BLOCK),), (LOOP_BLOCK,), tuple(fields))
+
+    def _check(self, instances: int, first: Any, argument: Argument, x: Any) -> None:
+        """Refuse arrays that the kernel would misread."""
+        import cupy
+
+        name = f"{self.loop.name}: argument '{argument.name}'"
+        if not isinstance(x, cupy.ndarray):
+            raise TypeError(f"{name}: expected a CuPy array, as others are, found {type(x).__name__}")
+        lengths = {instances} if argument.written else {1, instances}
+        fits = x.ndim == 3 and x.shape[1] in lengths and x.shape[2] == argument.columns
+        if (
+            x.dtype.name not in SCALARS
+            or x.dtype != first.dtype
+            or not fits
+            or any(stride % x.dtype.itemsize for stride in x.strides)
+        ):
+            allowed = " or ".join(str(length) for length in sorted(lengths))
+            raise ValueError(
+                f"{name} is {dtype_text(x.dtype)} of shape {x.shape}; expected {first.dtype}, as the first "
+                f"is, (rows, {allowed}, {argument.columns}); float64 and float32 are allowed"
+            )
+        if x.device.id != first.device.id:
+            raise ValueError(f"{name} is on device {x.device.id}, the first on {first.device.id}")
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -154,7 +240,7 @@ def call(kernel: Kernel, arrays: Sequence[Any], out: Any) -> Any:
     return kernel.on("cuda")(arrays, out)
 
 
-class Code(NamedTuple):
+class CudaFunction(NamedTuple):
     """A function of CUDA, the threads of a block, and the shared memory of one [bytes]."""
 
     function: Any
@@ -165,7 +251,7 @@ class Code(NamedTuple):
 class Launch(NamedTuple):
     """Code, how many blocks of it, extents of axes, and strides of each operand."""
 
-    code: Code
+    code: CudaFunction
     blocks: int
     extents: tuple[Any, ...]
     strides: tuple[tuple[Any, ...], ...]
@@ -189,13 +275,7 @@ class OnGpu:
         self._form, self._numbers = form_of(specification)
         self._constants: dict[tuple[str, int], Any] = {}  # the robot's numbers, by type and device
         self._plans: dict[Any, Plan] = {}
-        self._codes: dict[tuple[str, Form, int], tuple[Code, ...]] = {}  # by type, form and device
-
-    def quick(self, *arrays: Any) -> None:
-        """Always None: nothing is quicker than the call below."""
-
-    def get_ready(self) -> None:
-        """Does nothing: what is compiled depends on the arrays."""
+        self._codes: dict[tuple[str, Access, int], tuple[CudaFunction, ...]] = {}  # by type, form and device
 
     def __call__(self, arrays: Sequence[Any], out: Any) -> Any:
         import cupy
@@ -341,7 +421,7 @@ class OnGpu:
         operands = [_operand(plan.batch, x, x.shape[-1:]) for x in inputs]
         operands += [_operand(plan.batch, y, shape) for y, shape in zip(targets, self.outputs, strict=True)]
         known = layout_of(plan.batch, operands)
-        form = Form(len(known.extents), tuple(x.staged for x in known.operands), most_shared(device))
+        form = Access(len(known.extents), tuple(x.staged for x in known.operands), most_shared(device))
         extents = (np.int64(known.rows), *(np.int64(extent) for extent in known.extents[1:]))
         strides = tuple(tuple(np.int64(s) for s in (*x.rows, x.core)) for x in known.operands)
         return tuple(
@@ -349,7 +429,7 @@ class OnGpu:
             for code in self._code(scalar, form, device)
         )
 
-    def _code(self, scalar: str, form: Form, device: int) -> tuple[Code, ...]:
+    def _code(self, scalar: str, form: Access, device: int) -> tuple[CudaFunction, ...]:
         """The parts of the program as functions: the same for any number of rows."""
         key = (scalar, form, device)
         if key not in self._codes:
@@ -358,7 +438,7 @@ class OnGpu:
                     self._codes[key] = tuple(self._compiled(scalar, form, device))
         return self._codes[key]
 
-    def _compiled(self, scalar: str, form: Form, device: int) -> Iterator[Code]:
+    def _compiled(self, scalar: str, form: Access, device: int) -> Iterator[CudaFunction]:
         program = self._form.program
         check_length(self.name, program)
         check_constants(self.name, program, scalar)
@@ -366,7 +446,7 @@ class OnGpu:
         for k, part in enumerate(parts_of(program, scalar, staged)):
             name = f"armdyn_{identifier(self.name)}_{k}"
             text = array_text(name, part, scalar, form)
-            yield Code(function(text.text, name, device, text.shared), text.block, text.shared)
+            yield CudaFunction(function(text.text, name, device, text.shared), text.block, text.shared)
 
 
 # ---- arrays ----------------------------------------------------------------------------------------------

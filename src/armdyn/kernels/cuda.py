@@ -15,10 +15,10 @@ from itertools import pairwise
 from math import prod
 
 from armdyn.expression import ArmdynError
-from armdyn.kernels.c import Place, Printer, check_constants, number
+from armdyn.kernels.c import LoopPrinter, Place, check_constants, number
 from armdyn.program import loops
 from armdyn.program.ops import OPS
-from armdyn.program.program import Program, needed
+from armdyn.program.program import Program, is_short, needed
 
 # ------------------------------------------------------------------------------------------------------------
 # Long programs in parts that registers can hold: each part computes some of the results from the inputs.
@@ -34,7 +34,7 @@ REGISTERS = {"double": 155, "float": 310}
 
 
 @dataclass(frozen=True)
-class Part:
+class PartialProgram:
     """A program with all inputs and outputs of a longer one, but some of its results.
 
     `places` says which of the longer program's results they are.
@@ -44,7 +44,7 @@ class Part:
     places: tuple[int, ...]
 
 
-def parts_of(program: Program, scalar: str, staged: bool = False) -> list[Part]:
+def parts_of(program: Program, scalar: str, staged: bool = False) -> list[PartialProgram]:
     """The number of parts with the least work, what registers cannot hold included.
 
     A part has results that are known at about the same time: those have the most in common. Results that are
@@ -65,13 +65,13 @@ def parts_of(program: Program, scalar: str, staged: bool = False) -> list[Part]:
     return min(ways, key=lambda parts: sum(_work(part, limit) for part in parts))
 
 
-def _work(part: Part, limit: int) -> int:
+def _work(part: PartialProgram, limit: int) -> int:
     return part.program.operations + SPILL * max(0, most_alive(part.program) - limit)
 
 
-def _part(program: Program, chosen: Sequence[int]) -> Part:
+def _part(program: Program, chosen: Sequence[int]) -> PartialProgram:
     nodes, results = needed(program.nodes, [program.results[k] for k in chosen])
-    return Part(replace(program, nodes=nodes, results=results), tuple(chosen))
+    return PartialProgram(replace(program, nodes=nodes, results=results), tuple(chosen))
 
 
 def most_alive(program: Program) -> int:
@@ -101,7 +101,6 @@ def most_alive(program: Program) -> int:
 
 SCALARS = {"float64": "double", "float32": "float"}  # the C type by NumPy's name
 LONGEST = 30_000  # operations: about two minutes of CUDA's compiler
-SHORT = 200  # operations: a call would cost more than the code it saves
 
 
 def check_length(name: str, program: Program) -> None:
@@ -111,11 +110,6 @@ def check_length(name: str, program: Program) -> None:
             f"{name}: a program of {program.operations} operations is too long for a GPU; at most {LONGEST} "
             "are allowed. NumPy arrays have no such limit"
         )
-
-
-def is_short(program: Program) -> bool:
-    """True if a program is so short that it is inlined wherever it is called."""
-    return sum(program.counts.values()) <= SHORT
 
 
 def device_function(name: str, program: Program, scalar: str, several: bool = True) -> str:
@@ -186,7 +180,7 @@ SLICE = 16  # else a slice has so many
 
 
 @dataclass(frozen=True)
-class Form:
+class Access:
     """All that the text of a kernel depends on beside its program: axes, and which operands are staged."""
 
     axes: int
@@ -217,15 +211,15 @@ class _Slice:
         return self.size | 1  # odd: no two threads meet in the same bank
 
 
-def array_text(name: str, part: Part, scalar: str, form: Form) -> ArrayText:
+def array_text(name: str, part: PartialProgram, scalar: str, form: Access) -> ArrayText:
     """`void NAME(rows, extents of further axes…, pointer and strides of each operand…)`."""
-    writer = _Writer(name, part, scalar, form)
+    writer = _KernelText(name, part, scalar, form)
     block = STAGED_BLOCK if writer.width else BLOCK
     return ArrayText("\n".join(writer.text(block)), block, writer.shared(writer.width))
 
 
-class _Writer:
-    def __init__(self, name: str, part: Part, scalar: str, form: Form) -> None:
+class _KernelText:
+    def __init__(self, name: str, part: PartialProgram, scalar: str, form: Access) -> None:
         self.name, self.program, self.scalar, self.form = name, part.program, scalar, form
         self.sizes = [size for _, size in self.program.inputs]
         self.inputs = len(self.sizes)
@@ -447,7 +441,7 @@ def loop_text(name: str, loop: loops.Loop, scalar: str) -> str:
     return "\n".join([*functions, kernel])
 
 
-class _CudaPrinter(Printer):
+class _CudaPrinter(LoopPrinter):
     """C with strided arguments; `instance` is the thread's own."""
 
     integer = "long long"
