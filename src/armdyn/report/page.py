@@ -57,7 +57,9 @@ def _text(text: str) -> str:
 
 def _escaped(text: str) -> str:
     """Text that cannot become markup, nor change the writing direction of what follows it."""
-    return escape("".join(c if c.isprintable() or c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in text))
+    if not text.isprintable():  # figures, which are long, are
+        text = "".join(c if c.isprintable() or c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return escape(text)
 
 
 def paragraph(*children: str) -> Markup:
