@@ -18,6 +18,7 @@ from armdyn.kernels.llvm.compiled import body_of
 from armdyn.kernels.llvm.gufunc import module_ir
 from armdyn.kernels.llvm.machine import compile_ir, vector_bytes
 from armdyn.kernels.llvm.single import single_ir
+from golden_messages import golden_warning
 from kernel_tools import Forgetful
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="modes and owners as on Unix")
@@ -168,7 +169,7 @@ def test_no_folder_is_made_where_others_can_write(tmp_path, monkeypatch):
     monkeypatch.setenv("ARMDYN_CACHE", str(tmp_path / "open" / "cache"))
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o777)
-    with pytest.warns(CacheWarning, match="other users can write"):
+    with golden_warning(CacheWarning):
         assert np.isfinite(Robot.load("planar").gravity(Q)).all()
     assert not (tmp_path / "open" / "cache").exists()
 

@@ -16,6 +16,7 @@ from armdyn.simulation import (
     simulate,
 )
 from arms import slowly
+from golden_messages import golden_error
 from sliders import slider, without_friction
 
 PANDA = Robot.load("panda")
@@ -113,7 +114,7 @@ def test_a_planar_arm_is_controlled_in_its_plane():
     place = PLANAR.pose([0.5, 1.0])[:3, 3]
     run = simulate(PLANAR, [0.2, 0.3], [0, 0], 3.0, OperationalControl(PLANAR, TipPoint(place)), output=0.1)
     np.testing.assert_allclose(PLANAR.pose(run.q[-1])[:3, 3], place, atol=1e-9)
-    with pytest.raises(SimulationError, match="2 joints cannot control 3 directions"):
+    with golden_error(SimulationError):
         OperationalControl(PLANAR, TipPoint(place, rotation=np.eye(3)))
 
 
@@ -244,39 +245,33 @@ POINT = TipPoint([0.4, 0.1, 0.5])
 
 
 @pytest.mark.parametrize(
-    ("make", "complaint"),
+    "make",
     [
-        (lambda: PDGravity(PANDA, READY, -1.0, 1.0), "stiffness: found -1.0; gains are finite"),
-        (lambda: PDGravity(PANDA, READY[:3], 1.0, 1.0), r"target: expected one number or \(\.\.\., 7\)"),
-        (lambda: PDGravity(PANDA, READY * np.nan, 1.0, 1.0), "target: expected finite numbers, found nan"),
-        (lambda: ComputedTorque(PANDA, Trajectory.cubic([0.0], [1.0], 1.0)), "1 joints, the robot has 7"),
-        (lambda: ComputedTorque("panda", READY), "robot: expected a Robot, found str"),
-        (lambda: OperationalControl(PANDA, [0, 0, 0]), "target: found list; .* TipPoint or TipLine"),
-        (lambda: PDGravity(PANDA, READY, "hard", 1.0), "stiffness: expected numbers, found 'hard'"),
-        (
-            lambda: PDGravity(PANDA, READY, [1.0, 2.0], 1.0),
-            r"stiffness: expected one number or \(\.\.\., 7\), found \(2,\)",
-        ),
-        (lambda: ComputedTorque(PANDA, READY, "hard"), "stiffness: expected numbers, found 'hard'"),
-        (lambda: ComputedTorque(PANDA, None), "target: expected numbers, found None"),
-        (
-            lambda: OperationalControl(PANDA, POINT, posture=READY * np.nan),
-            "posture: expected finite numbers, found nan",
-        ),
-        (lambda: OperationalControl(PANDA, POINT, posture=[1.0]), r"posture: .*\(..., 7\), found \(1,\)"),
-        (lambda: OperationalControl(PANDA, POINT, np.ones(6)), r"stiffness: .*\(..., 3\), found \(6,\)"),
-        (lambda: OperationalControl(PANDA, POINT, damped="much"), "damped: expected numbers, found "),
-        (lambda: OperationalControl(PANDA, POINT, damped=-1.0), "damped: found -1.0"),
-        (lambda: TipPoint("here"), "place: expected numbers, found 'here'"),
-        (lambda: TipPoint([0, 0, 0], "up"), "rotation: expected numbers, found 'up'"),
-        (lambda: TipLine([0, 0, 0], [1, 0, 0], "long"), "duration: expected one number, found 'long'"),
-        (lambda: TipPoint([0, 0]), r"place: expected \(3,\), three coordinates, found \(2,\)"),
-        (lambda: TipPoint([0, 0, 0], 2 * np.eye(3)), "rotation: expected a rotation matrix"),
-        (lambda: TipLine([0, 0, 0], [1, 0, 0], 0.0), "duration: found 0 s; a positive time"),
+        lambda: PDGravity(PANDA, READY, -1.0, 1.0),
+        lambda: PDGravity(PANDA, READY[:3], 1.0, 1.0),
+        lambda: PDGravity(PANDA, READY * np.nan, 1.0, 1.0),
+        lambda: ComputedTorque(PANDA, Trajectory.cubic([0.0], [1.0], 1.0)),
+        lambda: ComputedTorque("panda", READY),
+        lambda: OperationalControl(PANDA, [0, 0, 0]),
+        lambda: PDGravity(PANDA, READY, "hard", 1.0),
+        lambda: PDGravity(PANDA, READY, [1.0, 2.0], 1.0),
+        lambda: ComputedTorque(PANDA, READY, "hard"),
+        lambda: ComputedTorque(PANDA, None),
+        lambda: OperationalControl(PANDA, POINT, posture=READY * np.nan),
+        lambda: OperationalControl(PANDA, POINT, posture=[1.0]),
+        lambda: OperationalControl(PANDA, POINT, np.ones(6)),
+        lambda: OperationalControl(PANDA, POINT, damped="much"),
+        lambda: OperationalControl(PANDA, POINT, damped=-1.0),
+        lambda: TipPoint("here"),
+        lambda: TipPoint([0, 0, 0], "up"),
+        lambda: TipLine([0, 0, 0], [1, 0, 0], "long"),
+        lambda: TipPoint([0, 0]),
+        lambda: TipPoint([0, 0, 0], 2 * np.eye(3)),
+        lambda: TipLine([0, 0, 0], [1, 0, 0], 0.0),
     ],
 )
-def test_controllers_that_make_no_sense_are_refused(make, complaint):
-    with pytest.raises(SimulationError, match=complaint):
+def test_controllers_that_make_no_sense_are_refused(make):
+    with golden_error(SimulationError):
         make()
 
 

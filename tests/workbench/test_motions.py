@@ -24,6 +24,7 @@ from armdyn.workbench.tabs.simulation import (
     SimulationTrial,
     run_clip,
 )
+from golden_messages import golden_error
 
 
 def sent(name, content):
@@ -102,7 +103,7 @@ def test_a_straight_line_of_the_tip_is_straight(bench):
 
 
 def test_the_same_posture_twice_is_no_motion(bench):
-    with pytest.raises(ViewError, match="same posture"):
+    with golden_error(ViewError):
         make_motion(bench, np.ones(2), np.ones(2), "cubic", 1.0)
 
 
@@ -195,7 +196,7 @@ def test_a_motion_timed_for_one_that_is_gone_is_dropped(bench, monkeypatch):
 
 
 def test_a_robot_without_limits_is_told_what_is_missing():
-    with pytest.raises(ViewError, match=r"has no limits of torque.*add them to its description"):
+    with golden_error(ViewError):
         check_limits(Robot.load("pendulum"))
 
 
@@ -263,7 +264,7 @@ def test_progress_is_told_and_a_joint_torque_needs_motors_off():
     assert told
     assert min(told) >= 0
     assert max(told) <= 1 + 1e-9
-    with pytest.raises(ViewError, match="goes with motors that are off"):
+    with golden_error(ViewError):
         trial(drive=PD_HOLD, push=Push(AT_JOINT)).run()
 
 

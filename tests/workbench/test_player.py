@@ -9,6 +9,7 @@ from armdyn import Trajectory
 from armdyn.motion.loads import Carried, Load
 from armdyn.workbench.moment import ViewError
 from armdyn.workbench.player import Clip, Player, of_samples
+from golden_messages import golden_error
 
 
 class Clock:
@@ -80,7 +81,7 @@ def test_nothing_to_play_is_said():
     class Bench:
         closed = False
 
-    with pytest.raises(ViewError, match="nothing to play yet"):
+    with golden_error(ViewError):
         Player(Bench()).play()
 
 
