@@ -1,4 +1,4 @@
-"""Golden messages (tests/helpers/golden_messages.py) belong to tests that exist, in an order that shows changes."""
+"""Golden messages (tests/helpers/golden_messages.py) belong to tests that exist, and are sorted."""
 
 from pathlib import Path
 
