@@ -18,6 +18,7 @@ from armdyn.kernels.llvm.compiled import body_of
 from armdyn.kernels.llvm.gufunc import module_ir
 from armdyn.kernels.llvm.machine import compile_ir, vector_bytes
 from armdyn.kernels.llvm.single import single_ir
+from arms import slowly
 from golden_messages import golden_warning
 from kernel_tools import Forgetful
 
@@ -68,7 +69,7 @@ def refused(right):
     return str(told[0].message)
 
 
-@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o770, 0o702, 0o720])
+@pytest.mark.parametrize("mode", [0o777, *map(slowly, (0o1777, 0o770, 0o702)), 0o720])
 def test_a_folder_that_others_can_write(planted, mode):
     file, right = planted
     before = file.read_bytes()
@@ -80,7 +81,7 @@ def test_a_folder_that_others_can_write(planted, mode):
     assert gravity_differs(right)
 
 
-@pytest.mark.parametrize("mode", [0o777, 0o775])
+@pytest.mark.parametrize("mode", [0o777, slowly(0o775)])
 def test_a_folder_below_one_that_others_can_write(tmp_path, planted, mode):
     """Whoever can write the folder above puts another cache in place of ours."""
     file, right = planted
@@ -91,7 +92,7 @@ def test_a_folder_below_one_that_others_can_write(tmp_path, planted, mode):
     assert file.exists()
 
 
-@pytest.mark.parametrize("mode", [0o666, 0o620, 0o602])
+@pytest.mark.parametrize("mode", [slowly(0o666), 0o620, slowly(0o602)])
 def test_a_file_that_others_can_write(planted, mode):
     file, right = planted
     file.chmod(mode)

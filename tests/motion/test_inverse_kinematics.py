@@ -231,6 +231,7 @@ def test_a_redundant_arm_stays_near_its_posture() -> None:
     assert np.abs(found - q).max() < 0.1
 
 
+@pytest.mark.slow
 def test_which_arms_can_keep_the_orientation_of_their_tip() -> None:
     able = {name for name in ROBOTS if can_keep_orientation(Robot.load(name))}
     assert able == {

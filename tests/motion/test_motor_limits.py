@@ -99,7 +99,7 @@ EVERY = {
 }
 
 
-@pytest.mark.parametrize("load", [0.0, 0.15])
+@pytest.mark.parametrize("load", [slowly(0.0), 0.15])
 def test_belts_with_friction_of_every_kind(load: float) -> None:
     robot = gantry(EVERY | {"load": load}, gravity=-0.4, torque=TAU, velocity=V)
     points = [[0, 0], [0.5, 0.2], [0.1, 0.6], [-0.3, 0.1]]

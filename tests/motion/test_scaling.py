@@ -137,7 +137,7 @@ def test_admissible_factors_in_two_pieces() -> None:
     assert 1 / slower.factor == pytest.approx((6 - (36 - 32) ** 0.5) / 16, rel=1e-9)
 
 
-@pytest.mark.parametrize("most", [1.0, 5.0, np.inf])
+@pytest.mark.parametrize("most", [slowly(1.0), 5.0, slowly(np.inf)])
 def test_largest_rate_and_search(most: float) -> None:
     """Rows of all sizes, also such that two large terms cancel: no k of a fine grid does that is larger."""
     rng = np.random.default_rng(0)

@@ -1,8 +1,6 @@
 """Figures: units on every axis, curves that are the data, lines that differ without colour."""
 
 import re
-import subprocess
-import sys
 import xml.etree.ElementTree as ET
 from math import gcd
 
@@ -218,6 +216,7 @@ def test_no_force_ellipsoid_where_the_structure_bears_forces():
     assert [text.get_text() for text in stretched.legends[0].get_texts()] == ["velocity"]
 
 
+@pytest.mark.slow
 def test_the_same_figure_gives_the_same_bytes(planar):
     robot, motion = planar
     assert svg(plot_strobe(robot, motion)) == svg(plot_strobe(robot, motion))
@@ -229,23 +228,6 @@ def test_figures_neither_follow_nor_change_the_users_settings(planar):
     with mpl.rc_context({"font.size": 20, "lines.linewidth": 9, "axes.grid": False}):
         assert svg(plot_tip(robot, motion)) == expected
         assert (mpl.rcParams["font.size"], mpl.rcParams["axes.grid"]) == (20, False)
-
-
-SCRIPT = """
-import sys
-from armdyn import Robot
-import armdyn.report
-assert "matplotlib" not in sys.modules  # only when a figure is asked for
-from armdyn.report import plot_arm
-plot_arm(Robot.load("planar"), [0.1, 0.2]).savefig(sys.argv[1])
-assert "matplotlib.pyplot" not in sys.modules
-"""
-
-
-def test_matplotlib_is_loaded_when_asked_for_and_pyplot_never(tmp_path):
-    path = tmp_path / "arm.png"
-    subprocess.run([sys.executable, "-c", SCRIPT, str(path)], check=True)
-    assert path.stat().st_size > 1000
 
 
 def test_names_the_font_lacks_are_left_out_of_titles():

@@ -120,6 +120,7 @@ def test_the_torques_of_a_sum():
     assert (total.jumps == np.unique(parts[2].jumps)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [slowly("adaptive"), "rk4"])
 def test_an_arm_that_is_guided_by_hand(method):
     """A push of 40 N moves the arm much further where most of its friction is compensated.
@@ -182,6 +183,7 @@ def test_memories_of_a_sum_side_by_side(method):
     np.testing.assert_allclose(later, np.concatenate([one[1], two[1]]), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_sum_knows_the_loads_of_the_motion_it_follows():
     motion = carried(move(0.3), (0.1, 0.2))
     total = GravityCompensation(PUMA, 0.5) + ComputedTorque(PUMA, motion, stiffness=400.0)

@@ -52,6 +52,7 @@ def test_computed_torque_follows_a_trajectory_and_corrects_a_wrong_start(method)
     assert np.abs(run.balance).max() < 1e-6
 
 
+@pytest.mark.slow
 def test_computed_torque_with_friction_follows_to_rounding():
     """The PUMA with all its friction; the target never rests on the way."""
     start, end = np.array([0, 0.5, -0.5, 0.2, 0.3, 0]), np.array([0.8, 1.2, 0.3, 1, 1.2, 1])
@@ -128,6 +129,7 @@ def test_out_of_reach_and_from_a_singularity_the_arm_stays_tame(start):
     np.testing.assert_allclose(run.q[-1], [np.arctan2(0.2, 2.5), 0], atol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("away", [pytest.param(1.3, marks=pytest.mark.slow), 3.0])
 @pytest.mark.parametrize("method", [slowly("adaptive"), "rk4"])
 def test_a_target_far_out_of_reach_does_not_tear_at_the_arm(away, method):
@@ -165,6 +167,7 @@ def test_laws_and_the_robots_functions():
     np.testing.assert_allclose(op(0.0, q, qd), tau, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_null_space_torques_do_not_move_the_tip():
     rng = np.random.default_rng(8)
     q, qd = rng.uniform(-1, 1, (2, 7))

@@ -42,6 +42,7 @@ def test_free_oscillation_and_two_masses_on_a_spring() -> None:
     assert np.abs(poles.imag).max() == pytest.approx(w, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_damped_oscillation_and_its_formula() -> None:
     """e'' + D (1/B + 1/J) e' + K (1/B + 1/J) e = 0, also with fixed steps."""
     K, D = 100.0, 0.8

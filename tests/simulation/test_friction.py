@@ -203,6 +203,7 @@ def test_fixed_steps_and_the_order_of_their_error_at_stops():
     assert errors[-1] < 3e-4
 
 
+@pytest.mark.slow
 def test_compiled_and_evaluated_friction():
     rng = np.random.default_rng(1)
     q = rng.uniform(-1, 1, (9, 6))
@@ -243,7 +244,7 @@ def test_joints_and_the_motor_that_turns_with_both(Fm, k1, k2):
     assert np.abs(run.balance).max() < 1e-9
 
 
-@pytest.mark.parametrize("torque", [[0.0, 0.0], [1.2, 0.0], [3.0, -1.0], [-0.5, 6.0]])
+@pytest.mark.parametrize("torque", [slowly([0.0, 0.0]), [1.2, 0.0], slowly([3.0, -1.0]), slowly([-0.5, 6.0])])
 def test_coupled_motors_in_fixed_and_in_adaptive_steps(torque):
     """Both come to rest, or go on, alike; the error of fixed steps shrinks with the step."""
     rng = np.random.default_rng(5)

@@ -134,6 +134,7 @@ def test_arms_of_a_batch(method):
         assert list(alone.limits_passed) == own
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stops", [slowly("warn"), "stop"])
 def test_compiled_and_evaluated_limits(stops):
     rng, robot = np.random.default_rng(2), without_friction(PUMA)

@@ -38,6 +38,7 @@ def move(duration: float = 0.6) -> Trajectory:
     return Trajectory.quintic(START, START + np.array([0.4, 0.3, -0.3, 0.2, 0.1, 0.5]), duration)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [pytest.param("adaptive", marks=pytest.mark.slow), "rk4"])
 def test_a_simulation_with_a_load_is_two_simulations(puma: Robot, method: str) -> None:
     torques = np.linspace(1.0, 2.0, 13)[:, None] * np.ones(6)
@@ -118,6 +119,7 @@ def test_what_loads_may_not_be(puma: Robot, loads: object) -> None:
         simulate(puma, START, 0, 0.1, loads=loads)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [slowly("adaptive"), "rk4"])
 def test_a_memory_goes_on_where_a_load_changes(puma: Robot, method: str) -> None:
     motion = move()

@@ -237,9 +237,7 @@ def test_loads_taken_up_in_motion_are_no_torques_from_outside(robot, rng):
 
 
 @needs_compiler
-@pytest.mark.parametrize(
-    ("scalar", "tolerance"), [("double", 1e-12), pytest.param("float", 1e-2, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("scalar", "tolerance"), [slowly("double", 1e-12), slowly("float", 1e-2)])
 def test_payloads_told_sample_by_sample_in_c_and_in_python(scalar, tolerance, tmp_path):
     """Loads that change while the arm moves; Python is told only when they do."""
     rng = np.random.default_rng(3)

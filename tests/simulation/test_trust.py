@@ -84,6 +84,7 @@ def test_something_stiff_uses_up_its_steps():
     )
 
 
+@pytest.mark.slow
 def test_a_chatter_uses_up_its_steps():
     """A square wave of 16 kHz that friction holds half of the time."""
     told = (

@@ -17,6 +17,7 @@ LEFT, RIGHT = np.array([30.0, -20, 5, 1, 2, 3]), np.array([-10.0, 15, 25, 0, 1, 
 OPTIONS = {"output": 0.05, "step": 1e-3}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [slowly("adaptive"), "rk4"])
 def test_wrenches_and_the_same_torques(method):
     """What the joints feel of wrenches, as torques that depend on the posture."""
@@ -74,6 +75,7 @@ def test_dry_friction_and_wrenches(method):
     np.testing.assert_allclose(found.wrench_work, expected.wrench_work, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_no_wrench_at_all():
     run = simulate(ROBOT, Q0, QD0, 0.05, wrench={}, **OPTIONS)
     np.testing.assert_array_equal(run.q, simulate(ROBOT, Q0, QD0, 0.05, **OPTIONS).q)

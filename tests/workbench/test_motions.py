@@ -24,6 +24,7 @@ from armdyn.workbench.tabs.simulation import (
     SimulationTrial,
     run_clip,
 )
+from arms import slowly
 from golden_messages import golden_error
 
 
@@ -152,7 +153,7 @@ def test_timing_is_that_of_the_function_and_so_is_its_python(bench, label, funct
     assert lines["motion"] == bench.motion
 
 
-@pytest.mark.parametrize("first", ["timed", "edited"])
+@pytest.mark.parametrize("first", ["timed", slowly("edited")])
 def test_the_lines_know_the_robot_of_each_step(bench, first):
     """A robot that is edited after a motion was made or timed does not change what these lines give."""
     heavy = bench.given.with_symbols(ml1=80.0, a1=1.2)

@@ -10,6 +10,7 @@ from armdyn import Robot
 from armdyn.drawing.solids import solids
 from armdyn.workbench.scene.arm import Arm
 from armdyn.workbench.scene.marks import Frames, Names, Numbers, named_frames
+from arms import slowly
 
 
 def wait(condition, seconds=60):
@@ -62,7 +63,8 @@ def test_what_looks_the_same_is_not_drawn_again(opened):
 
 
 @pytest.mark.parametrize(
-    ("kind", "name", "symbol"), [(Frames, "pr", "L2"), (Names, "pr", "L2"), (Numbers, "planar", "a1")]
+    ("kind", "name", "symbol"),
+    [slowly(Frames, "pr", "L2"), slowly(Names, "pr", "L2"), (Numbers, "planar", "a1")],
 )
 def test_marks_go_along(opened, kind, name, symbol):
     bench = opened(name)
