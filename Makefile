@@ -6,7 +6,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 # Files are compiled when they are first imported, not all of them when they are installed.
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
-PYTEST := $(BIN)/python -m pytest -n auto
+PYTEST := $(BIN)/python -m pytest
+# Compiled modules are kept: tests start many Pythons.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -18,12 +20,15 @@ help:  ## list the targets
 demo: $(VENV)/installed  ## derive, prove, move and scale the planar arm; writes the report build/demo/planar.html
 	$(BIN)/python examples/demo.py
 
+# While mypy takes one core, a look at the tests compiles on another what every process is going to import.
 # A file of tests stays in one process, which makes what its tests share once.
-test: lint  ## lint, then every test but the slow ones
-	$(PYTEST) --dist loadfile --no-loadscope-reorder -m "not slow"
+test: $(VENV)/installed-dev  ## lint, then every test but the slow ones
+	@$(PYTEST) --collect-only --quiet >/dev/null 2>&1 & \
+	  $(MAKE) --no-print-directory lint; status=$$?; wait; exit $$status
+	$(PYTEST) -n auto --dist loadfile --no-loadscope-reorder -m "not slow"
 
 test-all: lint $(VENV)/installed-docs  ## lint, then every test
-	$(PYTEST)
+	$(PYTEST) -n auto
 
 lint: $(VENV)/installed-dev  ## ruff (rules and format) and mypy, changing nothing
 	$(BIN)/ruff check

@@ -1,8 +1,16 @@
 """Pages of a browser, for the tests of any folder."""
 
+import gc
+
 import pytest
 
 from browsers import launched
+
+
+def pytest_collection_finish():
+    """Thousands of tests and what they import stay to the end: no search for garbage goes through them."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="module")

@@ -73,16 +73,20 @@ def test_what_is_not_there_is_an_attribute_error():
         pytest.param("nonsense", None, marks=pytest.mark.slow),
     ],
 )
-def test_the_users_backend_stays(backend, kept):
-    """Also one that does not exist: then matplotlib chooses, when it has to."""
+def test_the_users_backend_stays(backend, kept, tmp_path):
+    """Also one that does not exist: then matplotlib chooses, when it has to; pyplot is never loaded."""
+    path = tmp_path / "arm.png"
     python(
         f"""
-import os
-import armdyn
-armdyn.report.plot_arm(armdyn.Robot.load("pendulum"), [0.1])
+import os, sys
+import armdyn.report
+assert "matplotlib" not in sys.modules  # only when a figure is asked for
+armdyn.report.plot_arm(armdyn.Robot.load("pendulum"), [0.1]).savefig({str(path)!r})
+assert "matplotlib.pyplot" not in sys.modules
 import matplotlib
 assert matplotlib.rcParams._get_backend_or_none() == {kept!r}
 assert os.environ["MPLBACKEND"] == {backend!r}
 """,
         MPLBACKEND=backend,
     )
+    assert path.stat().st_size > 1000

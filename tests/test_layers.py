@@ -9,7 +9,7 @@ A module that is found by a name given as text escapes this: only those of `BY_N
 
 import ast
 import re
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -58,17 +58,24 @@ BY_NAME = {
 }
 
 
-def imported_names(tree: ast.AST, package: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+@cache
+def imports(source: str) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    """The imports in the text of a module, wherever they stand; each text is parsed once."""
+    return tuple(x for x in ast.walk(ast.parse(source)) if isinstance(x, ast.Import | ast.ImportFrom))
+
+
+def imported_names(path: Path, package: tuple[str, ...]) -> list[tuple[int, str]]:
     """Line and full dotted name of every import in a module that lives in `package`."""
-    for node in ast.walk(tree):
+    found = []
+    for node in imports(path.read_text(encoding="utf-8")):
         if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield node.lineno, alias.name
-        elif isinstance(node, ast.ImportFrom):
+            found += [(node.lineno, alias.name) for alias in node.names]
+        else:
             base = package[: len(package) - node.level + 1] if node.level else ()
             base += tuple(node.module.split(".")) if node.module else ()
-            for alias in node.names:
-                yield node.lineno, ".".join(base if alias.name == "*" else (*base, alias.name))
+            names = [base if alias.name == "*" else (*base, alias.name) for alias in node.names]
+            found += [(node.lineno, ".".join(name)) for name in names]
+    return found
 
 
 def is_within(name: str, module: str) -> bool:
@@ -102,8 +109,7 @@ def offences(package: Path) -> list[str]:
         if layer not in LAYERS:
             found.append(f"{shown}:1: {layer} is not a layer; the layers are {', '.join(LAYERS)}")
             continue
-        tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
-        for line, name in sorted(imported_names(tree, ("armdyn", *place.parent.parts))):
+        for line, name in sorted(imported_names(path, ("armdyn", *place.parent.parts))):
             if reason := objection(layer, name):
                 found.append(f"{shown}:{line}: imports {name}, but {reason}")
     return found
@@ -156,8 +162,7 @@ def disorder(package: Path, dotted: str) -> list[str]:
         if parts == ("__init__",):
             continue
         k, folder = place[parts[0]]
-        names = imported_names(ast.parse(path.read_text(encoding="utf-8")), ())
-        for line, name in names:
+        for line, name in imported_names(path, ()):
             target = name.removeprefix(f"{dotted}.").split(".")[0] if is_within(name, dotted) else ""
             if target in place and place[target][0] > k and (folder or place[target][1]):
                 found.append(f"{dotted}: {'/'.join(parts)}.py:{line} imports {name}, which comes later")

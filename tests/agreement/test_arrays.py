@@ -13,6 +13,7 @@ import pytest
 
 from armdyn import ArmdynError, BaseMotion, Robot, backend
 from arms import WITHOUT_LOOPS, assert_same, slowly, state
+from golden_messages import golden_error
 
 # method: its inputs, and the shapes of its outputs in n joints and p parameters, as in the design's table
 METHODS = {
@@ -228,7 +229,7 @@ def test_out_of_a_strided_view_and_of_float32():
 )
 def test_wrong_out_is_refused(out, error):
     robot = Robot.load("puma560")
-    with pytest.raises(error, match=r"^out: expected "):
+    with golden_error(error):
         robot.gravity(np.zeros((3, 6)), out=out)
 
 
@@ -351,11 +352,11 @@ def test_what_is_no_numbers_for_wrench_parameters_base_and_out(wrong, found):
 def test_wrong_shapes_of_wrench_parameters_and_base():
     robot = Robot.load("puma560")
     right = arguments(robot, "inverse_dynamics")
-    with pytest.raises(ArmdynError, match=r"^wrench: expected \(\.\.\., 6\), found \(3,\)$"):
+    with golden_error(ArmdynError):
         robot.inverse_dynamics(*right, np.zeros(3))
-    with pytest.raises(ArmdynError, match=r"^parameters: expected \(\.\.\., \d+\), found \(7,\)$"):
+    with golden_error(ArmdynError):
         robot.inverse_dynamics(*right, parameters=np.zeros(7))
-    with pytest.raises(ArmdynError, match=r"^base\.angular_velocity: expected \(\.\.\., 3\), found \(6,\)$"):
+    with golden_error(ArmdynError):
         robot.inverse_dynamics(*right, base=BaseMotion(np.zeros(6)))
 
 
@@ -421,7 +422,7 @@ def test_arrays_of_other_libraries_are_refused_by_name(library, make):
 @pytest.mark.parametrize("method", ["pose", "jacobian", "jacobian_dot"])
 def test_an_unknown_link_names_the_links(method):
     robot = Robot.load("puma560")
-    with pytest.raises(ArmdynError, match=r"link: found 'elbow'; links: .*waist.*forearm"):
+    with golden_error(ArmdynError):
         getattr(robot, method)(*arguments(robot, method), link="elbow")
 
 

@@ -9,6 +9,7 @@ from armdyn import Robot, linearize, simulate
 from armdyn.analysis import AnalysisError
 from arms import ROTORS, assert_same, generators, gradient, law, robots, state
 from friction_arms import rubbing
+from golden_messages import golden_error
 
 PUMA, PANDA = Robot.load("puma560"), Robot.load("panda")
 
@@ -117,17 +118,17 @@ def test_small_deviations_in_a_simulation(h):
 
 def test_wrong_input_is_refused():
     q = np.zeros(6)
-    with pytest.raises(AnalysisError, match=r"q: expected \(\.\.\., 6\), found \(5,\)"):
+    with golden_error(AnalysisError):
         linearize(PUMA, np.zeros(5))
-    with pytest.raises(AnalysisError, match="robot: expected a Robot, found str"):
+    with golden_error(AnalysisError):
         linearize("puma560", q)
-    with pytest.raises(AnalysisError, match="tau: expected finite numbers, found nan"):
+    with golden_error(AnalysisError):
         linearize(PUMA, q, q, q * np.nan)
-    with pytest.raises(AnalysisError, match="shapes do not fit together"):
+    with golden_error(AnalysisError):
         linearize(PUMA, np.zeros((2, 6)), np.zeros((3, 6)))
-    with pytest.raises(AnalysisError, match=r"wrench: expected \(\.\.\., 6\), found \(3,\)"):
+    with golden_error(AnalysisError):
         linearize(PUMA, q, wrench=[1, 2, 3])
     with pytest.raises(AnalysisError, match="step: found 0 s; a positive time is expected"):
         linearize(PUMA, q).discrete(0)
-    with pytest.raises(AnalysisError, match="the linear system grows beyond all numbers"):
+    with golden_error(AnalysisError):
         linearize(PUMA, q).discrete(1e6)

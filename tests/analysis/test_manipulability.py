@@ -12,6 +12,7 @@ from armdyn.analysis import (
     velocity_ellipsoid,
 )
 from arms import assert_same, quietly
+from golden_messages import golden_error
 
 
 @pytest.mark.parametrize("kind", ["minimum_norm", "reachable"])
@@ -42,9 +43,9 @@ def test_stretched_arm_bears_forces_along_itself():
     found = force_ellipsoid(robot, [0, 0])
     assert np.isinf(found.lengths[0])
     assert_same(np.abs(found.axes[:, 0]), [1, 0])
-    with pytest.raises(AnalysisError, match="not bounded at this posture"):
+    with golden_error(AnalysisError):
         found.boundary(10)
-    with pytest.raises(AnalysisError, match=r"not bounded at sample \(1,\)"):
+    with golden_error(AnalysisError):
         force_ellipsoid(robot, [[0, 1], [0, 0]]).boundary(10)
     assert manipulability(robot, [0, 0]) == 0
     assert velocity_ellipsoid(robot, [0, 0]).lengths[1] == 0
@@ -100,9 +101,9 @@ def test_one_direction_is_a_row_of_one():
 
 def test_shapes_that_do_not_fit_are_named():
     found = velocity_ellipsoid(Robot.load("planar"), np.full((3, 2), 0.5))
-    with pytest.raises(AnalysisError, match=r"shapes do not fit together: points \(5, 4, 2\)"):
+    with golden_error(AnalysisError):
         found.joints(np.zeros((5, 4, 2)))
-    with pytest.raises(AnalysisError, match=r"shapes do not fit together: directions \(5, 4, 2\)"):
+    with golden_error(AnalysisError):
         found.points(np.zeros((5, 4, 2)))
 
 
@@ -117,7 +118,7 @@ def test_arm_with_a_link_without_mass():
     assert_same(force_ellipsoid(robot, [0.3, 0.8]).measure, 1 / np.sin(0.8))
     for kind in ("minimum_norm", "reachable"):
         for rows in (None, (0, 1)):
-            with pytest.raises(AnalysisError, match="inertia matrix of 'bare' is not positive definite"):
+            with golden_error(AnalysisError):
                 dynamic_manipulability(robot, [0.3, 0.8], rows=rows, kind=kind)
 
 
@@ -152,7 +153,7 @@ def test_bad_choices_are_named(choices, words):
 
 
 def test_bad_postures_are_named():
-    with pytest.raises(AnalysisError, match=r"q: expected \(\.\.\., 3\), found \(2,\)"):
+    with golden_error(AnalysisError):
         velocity_ellipsoid(Robot.load("planar3"), [0, 1])
-    with pytest.raises(AnalysisError, match="at least 2"):
+    with golden_error(AnalysisError):
         velocity_ellipsoid(Robot.load("planar"), [0, 1]).boundary(1)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from armdyn import ArmdynError, DescriptionError, PhysicsWarning, Robot
+from golden_messages import golden_error, golden_warning
 
 FILE = """
 name = "arm"
@@ -394,7 +395,7 @@ def test_a_free_symbol_in_coulomb_friction():
     for value in ("F", ["F", "-F"], ["F", -0.2], ["2*F", "-F"]):
         robot = Robot.from_dict(edited(("symbols.F", "free"), ("link.0.friction.coulomb", value)))
         assert "F" in str(robot.equations().friction[0])
-        with pytest.raises(ArmdynError, match="symbol 'F' has no value"):
+        with golden_error(ArmdynError):
             robot.friction([0, 0])
     robot = Robot.from_dict(edited(("symbols.F", "free"), ("link.0.motor.friction.coulomb", "F")))
     assert "F" in str(robot.equations().friction[0])
@@ -402,7 +403,7 @@ def test_a_free_symbol_in_coulomb_friction():
 
 @pytest.mark.parametrize("table", [None, 3, "puma560", [], [("name", "arm")]], ids=repr)
 def test_something_that_is_no_table(table):
-    with pytest.raises(ArmdynError, match="table"):
+    with golden_error(ArmdynError):
         Robot.from_dict(table)
 
 
@@ -494,7 +495,7 @@ def test_a_path_that_is_none(path):
 
 def test_triangle_inequality_is_a_warning():
     table = edited(("link.0.inertia", {"xx": 1, "yy": 1, "zz": 3}))
-    with pytest.warns(PhysicsWarning, match="arm: link 'upper arm': principal moments 1 1 3 .*triangle"):
+    with golden_warning(PhysicsWarning):
         robot = Robot.from_dict(table)
     assert any("triangle" in text for text in robot.warnings)
     assert np.isfinite(robot.inertia([0, 0])).all()
@@ -505,19 +506,19 @@ def test_a_warning_points_at_the_line_that_loads(tmp_path):
     path = tmp_path / "robot.toml"
     path.write_text(FILE.replace("zz = 0.1", "zz = 0.3", 1))
     for load in (lambda: Robot.from_dict(table), lambda: Robot.load(path)):
-        with pytest.warns(PhysicsWarning, match="triangle") as caught:
+        with golden_warning(PhysicsWarning) as caught:
             load()
         assert caught[0].filename == __file__
 
 
 def test_triangle_inequality_in_a_file_is_a_warning(tmp_path):
     text = FILE.replace("xx = 0.1, yy = 0.1, zz = 0.1", "xx = 0.1, yy = 0.1, zz = 0.3", 1)
-    with pytest.warns(PhysicsWarning, match="triangle"):
+    with golden_warning(PhysicsWarning):
         load_text(tmp_path, text)
 
 
 def test_inertia_without_mass_is_a_warning():
-    with pytest.warns(PhysicsWarning, match="'upper arm': it has inertia but no mass"):
+    with golden_warning(PhysicsWarning):
         Robot.from_dict(edited(("link.0.mass", 0), ("link.0.com", [0, 0, 0])))
 
 
@@ -575,7 +576,7 @@ def test_a_free_symbol_is_refused_in_numbers_and_works_in_equations():
         lambda: robot.inertia([0, 0]),
         lambda: robot.inverse_dynamics([0, 0], [0, 0], [0, 0]),
     ):
-        with pytest.raises(ArmdynError, match=r"symbol 'm' has no value.*(a1, g|with_symbols\(m=…\))"):
+        with golden_error(ArmdynError):
             call()
     equations = robot.equations()
     assert equations.B.shape == (2, 2)
@@ -586,26 +587,26 @@ def test_a_free_symbol_is_refused_in_numbers_and_works_in_equations():
 def test_a_payload_declares_its_symbols_free():
     robot = Robot.from_dict(TABLE).with_payload("mp", ["x", 0, 0])
     assert dict(robot.model.symbols)["mp"] is None
-    with pytest.raises(ArmdynError, match="symbols mp, x have no value, and inertia depends on them"):
+    with golden_error(ArmdynError):
         robot.inertia([0, 0])
     assert robot.equations().prove()
 
 
 def test_arguments_of_changed_robots_are_checked():
     robot = Robot.from_dict(TABLE)
-    with pytest.raises(ArmdynError, match=r"inertia: unknown entry 'x'; allowed: xx, xy"):
+    with golden_error(ArmdynError):
         robot.with_payload(1, inertia={"x": 1})
     with pytest.raises(ArmdynError, match=r"com: expected 3 numbers, found 2"):
         robot.with_payload(1, [0, 0])
-    with pytest.raises(ArmdynError, match=r"no link 'hand'; links: upper arm"):
+    with golden_error(ArmdynError):
         robot.with_payload(1, link="hand")
-    with pytest.raises(ArmdynError, match="base"):
+    with golden_error(ArmdynError):
         robot.with_payload(1, link="base")
     with pytest.raises(ArmdynError, match=r"gravity: expected 3 numbers, found 2"):
         robot.with_gravity([0, 0])
-    with pytest.raises(ArmdynError, match=r"rotors: found 'all'; allowed: 'exact'"):
+    with golden_error(ArmdynError):
         robot.with_rotors("all")
-    with pytest.raises(ArmdynError, match=r"zeros: found 'all'"):
+    with golden_error(ArmdynError):
         robot.symbolic(zeros="all")
     for wrong in (math.nan, True, None, "1 +"):
         with pytest.raises(ArmdynError):

@@ -5,6 +5,7 @@ import warnings
 import pytest
 
 from armdyn import ArmdynError, PhysicsWarning, Robot
+from golden_messages import golden_error, golden_warning
 
 ALL = {
     "viscous": 1.5,
@@ -55,29 +56,23 @@ def test_a_level_of_zero_keeps_its_velocity():
 
 
 @pytest.mark.parametrize(
-    ("friction", "message"),
+    "friction",
     [
-        ({"load": 1.2}, r"'arm': friction\.load: found 1\.2; zero or more and less than 1 is allowed"),
-        ({"load": 1}, r"friction\.load: found 1; zero or more and less than 1 is allowed"),
-        ({"load": -0.1}, r"friction\.load: found -0\.1; zero or positive is allowed"),
-        (
-            {"stribeck": {"level": 1, "velocity": 0}},
-            r"stribeck\.velocity: found 0; a positive speed is allowed",
-        ),
-        ({"stribeck": {"level": 1, "velocity": -2}}, r"stribeck\.velocity: found -2; a positive speed"),
-        ({"stribeck": {"level": 1}}, r"friction\.stribeck\.velocity: missing"),
-        ({"stribeck": {"velocity": 1}}, r"friction\.stribeck\.level: missing"),
-        ({"stribeck": 3}, r"friction\.stribeck: expected a table, found 3"),
-        (
-            {"stribeck": {"level": 1, "velocity": 1, "width": 2}},
-            r"friction\.stribeck\.width: unknown key; allowed here: level, velocity",
-        ),
-        ({"cubed": 1}, r"cubed: unknown key; allowed here: coulomb, cubic, load, offset, stribeck, viscous"),
-        ({"cubic": "x"}, r"friction\.cubic: unknown symbol 'x'"),
+        {"load": 1.2},
+        {"load": 1},
+        {"load": -0.1},
+        {"stribeck": {"level": 1, "velocity": 0}},
+        {"stribeck": {"level": 1, "velocity": -2}},
+        {"stribeck": {"level": 1}},
+        {"stribeck": {"velocity": 1}},
+        {"stribeck": 3},
+        {"stribeck": {"level": 1, "velocity": 1, "width": 2}},
+        {"cubed": 1},
+        {"cubic": "x"},
     ],
 )
-def test_refused(friction, message):
-    with pytest.raises(ArmdynError, match=message) as problem:
+def test_refused(friction):
+    with golden_error(ArmdynError) as problem:
         one(friction)
     assert len(str(problem.value).splitlines()) == 1
 
@@ -112,7 +107,7 @@ def test_friction_that_drives_is_warned_of(friction, limit, speed, tmp_path):
     with pytest.warns(PhysicsWarning, match=f"friction drives the joint {speed}"):
         robot = one(friction, limits=limit)
     robot.save(tmp_path / "one.toml")
-    with pytest.warns(PhysicsWarning, match="friction drives"):
+    with golden_warning(PhysicsWarning):
         assert Robot.load(tmp_path / "one.toml") == robot
 
 

@@ -5,6 +5,7 @@ import warnings
 import pytest
 
 from armdyn import PhysicsWarning, Robot, bundled_robots
+from golden_messages import golden_warning
 
 G = [0, 0, -9.81]
 BODY = {"mass": 4, "com": [-0.2, 0, 0], "inertia": {"xx": 0.01, "yy": 0.06, "zz": 0.06}}
@@ -248,7 +249,7 @@ def test_rotors_count():
 
 
 def test_a_payload_gives_the_last_joint_its_inertia():
-    with pytest.warns(PhysicsWarning, match="moves no inertia"):
+    with golden_warning(PhysicsWarning):
         robot = Robot.from_dict(arm(ROW, bare(ROW)))
     assert robot.with_payload(1).warnings == []
 

@@ -11,6 +11,7 @@ from armdyn.expression import Expression
 from armdyn.model.parts import JointSpring
 from arms import assert_same, quietly
 from exported_texts import mjcf_text, urdf_text
+from golden_messages import golden_error
 from opened_loops import frames, rod, tension
 
 mujoco = pytest.importorskip("mujoco")
@@ -151,7 +152,7 @@ TENDON = '<tendon><spatial stiffness="4"><site site="u"/><site site="t"/></spati
 def test_what_ties_nothing_that_moves_is_left_out(inside):
     held = model_of(text(inside), lock={"j": 0, "k": 0, "l": 0})
     assert (len(held.loops), len(held.springs)) == (("equality" in inside), ("tendon" in inside))
-    with pytest.raises(DescriptionError, match="ties the robot to 'd', which is not below the base 'a'"):
+    with golden_error(DescriptionError):
         model_of(text(inside), base="a")
     beside = model_of(text(inside.replace('"t"', '"s"').replace('body1="c"', 'body1="a"')), base="b")
     assert (beside.loops, beside.springs) == ((), ())
@@ -163,17 +164,17 @@ def test_what_ties_nothing_that_moves_is_left_out(inside):
 
 
 @pytest.mark.parametrize(
-    ("inside", "reason"),
+    "inside",
     [
-        ('<spatial stiffness="4" springlength="0.1 0.2">{}</spatial>', "springlength is a range"),
-        ('<spatial stiffness="4" damping="1">{}</spatial>', "has stiffness, damping"),
-        ('<spatial stiffness="4">{}<site site="u"/></spatial>', "has stiffness"),
-        ('<spatial stiffness="4"><site site="s"/><site site="z"/></spatial>', "there is no site 'z'"),
+        '<spatial stiffness="4" springlength="0.1 0.2">{}</spatial>',
+        '<spatial stiffness="4" damping="1">{}</spatial>',
+        '<spatial stiffness="4">{}<site site="u"/></spatial>',
+        '<spatial stiffness="4"><site site="s"/><site site="z"/></spatial>',
     ],
 )
-def test_tendons_that_are_more_than_a_spring(inside, reason):
+def test_tendons_that_are_more_than_a_spring(inside):
     sites = '<site site="s"/><site site="t"/>'
-    with pytest.raises(DescriptionError, match=reason):
+    with golden_error(DescriptionError):
         model_of(text(f"<tendon>{inside.format(sites)}</tendon>"))
 
 
@@ -294,7 +295,7 @@ def test_what_formats_cannot_say():
         assert note in said["mjcf"]
     free = {"between": ["a", "world"], "at": [{"xyz": ["z", 0, 0]}, {}], "joint": "fixed"}
     unsaid = five_bar(symbols={"z": "free"}, closure=[free])
-    with pytest.raises(DescriptionError, match="the symbol 'z' of 'five-bar' is free"):
+    with golden_error(DescriptionError):
         mjcf_text(unsaid)
 
 

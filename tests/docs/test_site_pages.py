@@ -11,6 +11,7 @@ import pytest
 
 from armdyn import Robot
 from commands import run
+from golden_messages import golden_error
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "docs"))
@@ -64,7 +65,7 @@ def test_navigation_has_every_page_once(pages):
 
 def test_a_page_outside_the_navigation_is_named(pages):
     more = Pages({**pages.pages, "lonely.md": Page("lonely.md", "# Lonely")}, pages.files)
-    with pytest.raises(SiteError, match=r"^lonely\.md: not in the navigation"):
+    with golden_error(SiteError):
         navigation.check(more, navigation.settings(more))
 
 

@@ -23,6 +23,7 @@ from armdyn.report import (
     plot_tip,
     plot_trajectory,
 )
+from golden_messages import golden_error
 
 ROBOT = Robot.load("planar")
 MOTION = Trajectory.quintic([0.1, 0.4], [0.9, -0.6], 1.0)
@@ -102,14 +103,14 @@ def test_wrong_axes_are_refused():
         plot_tip(ROBOT, MOTION, ax=panels)
     with pytest.raises(ReportError, match=r"^ax: this plot has 1 panel, found 2 axes$"):
         plot_arm(ROBOT, Q, ax=panels[0])
-    with pytest.raises(ReportError, match=r"^ax: this figure has panels already"):
+    with golden_error(ReportError):
         plot_arm(ROBOT, Q, ax=figure)
     for wrong in ("left", 3, [panels[0, 0], "x", panels[0, 1]], {"a": 1}, []):
-        with pytest.raises(ReportError, match=r"^ax: "):
+        with golden_error(ReportError):
             plot_tip(ROBOT, MOTION, ax=wrong)
     gone = figure.add_subplot()
     gone.remove()
-    with pytest.raises(ReportError, match="belong to no figure any more"):
+    with golden_error(ReportError):
         plot_arm(ROBOT, Q, ax=gone)
 
 

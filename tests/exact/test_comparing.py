@@ -4,6 +4,7 @@ import pytest
 
 from armdyn import ArmdynError, Robot
 from armdyn.expression import ExpressionError
+from golden_messages import golden_error
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +51,7 @@ def test_what_is_left_is_written_as_the_book_writes_it(planar):
 )
 def test_unknown_names_and_the_known_ones(planar, text):
     for compare in (lambda: planar.B[0, 0] == text, lambda: planar.B[0, 0] - text):
-        with pytest.raises(ArmdynError, match="is not in these equations; they have s1, s2, c1, c2, qd1"):
+        with golden_error(ArmdynError):
             compare()
 
 
@@ -62,7 +63,7 @@ def test_what_is_no_expression(planar, text):
 
 def test_a_prismatic_joint_has_no_cosine():
     equations = Robot.load("pr").equations()
-    with pytest.raises(ArmdynError, match=r"cos\(q1\)' is not in these equations"):
+    with golden_error(ArmdynError):
         equations.B[0, 0] - "cos(q1)"
 
 

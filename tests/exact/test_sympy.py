@@ -13,6 +13,7 @@ from armdyn.exact import Equations
 from armdyn.expression import parse
 from armdyn.model.friction import Friction
 from arms import assert_same, generators, law, models, state
+from golden_messages import golden_error
 
 PLANAR = Robot.load("planar").equations()
 
@@ -62,7 +63,7 @@ def test_what_no_equation_holds_is_unequal_and_cannot_be_subtracted(other):
     other = sympy.sympify(other, locals={name: sympy.Symbol(name) for name in ("a1", "q1", "qd1")})
     assert PLANAR.B[0, 0] != other
     assert other != PLANAR.B[0, 0]
-    with pytest.raises(ArmdynError, match=r"not in these equations|no place in these|sqrt|no generator"):
+    with golden_error(ArmdynError):
         PLANAR.B[0, 0] - other
 
 
@@ -106,7 +107,7 @@ def test_sympy_in_symbols_of_ones_own():
         == -2 * handed.symbols["l2"] * sympy.Symbol("ml2", real=True) * sympy.sin(theta) * by_name.qd[1]
     )
     assert PLANAR.g[1].sympy({"g": 0}) == 0
-    with pytest.raises(ArmdynError, match="symbols: 'm7' is not a name of these equations; they have g, a1"):
+    with golden_error(ArmdynError):
         PLANAR.sympy(symbols("m7"))
 
 
@@ -157,30 +158,27 @@ def test_derivatives_of_an_entry():
 
 
 @pytest.mark.parametrize(
-    ("asked", "message"),
+    "asked",
     [
-        (lambda x: x.subs(m9=2), "'m9' is not in these equations; they have g, a1, "),
-        (lambda x: x.diff("theta1"), "'theta1' is not in these equations; they have g, a1, "),
-        (lambda x: x.value(q=[0, 0], m9=2), "'m9' is not in these equations; they have g, a1, "),
-        (lambda x: x.value(), "a number needs values for q1, q2"),
-        (lambda x: x.value(q=[0]), "q: expected 2 numbers, found 1"),
-        (lambda x: x.subs(q1="q2/2"), "whole multiples"),
-        (lambda x: x.subs([("q1", 2)]), r"found \[\('q1', 2\)\]; values by name are expected"),
-        (lambda x: x.diff("q1", "q2"), "times: found 'q2'; how often"),
-        (lambda x: x.diff("q1", -1), "times: found -1; how often"),
-        (
-            lambda x: x.value(q=[0, "a"]),
-            "q2: 'a' is not a number: it has the symbol a|q2: symbol 'a' has no value",
-        ),
-        (lambda x: x.value(q=[0, np.nan]), "q2: expected a finite number, found nan"),
-        (lambda x: x.value(q=[0, 0], g=None), "g: expected a number or an expression, found None"),
-        (lambda x: x.value([0, 0]), r"found \[0, 0\]; values by name are expected"),
-        (lambda x: x.sympy(5), "symbols: found 5; SymPy's symbols are expected"),
-        (lambda x: x.sympy({"q1": object()}), "symbols: found {'q1': .*; SymPy's symbols are expected"),
+        lambda x: x.subs(m9=2),
+        lambda x: x.diff("theta1"),
+        lambda x: x.value(q=[0, 0], m9=2),
+        lambda x: x.value(),
+        lambda x: x.value(q=[0]),
+        lambda x: x.subs(q1="q2/2"),
+        lambda x: x.subs([("q1", 2)]),
+        lambda x: x.diff("q1", "q2"),
+        lambda x: x.diff("q1", -1),
+        lambda x: x.value(q=[0, "a"]),
+        lambda x: x.value(q=[0, np.nan]),
+        lambda x: x.value(q=[0, 0], g=None),
+        lambda x: x.value([0, 0]),
+        lambda x: x.sympy(5),
+        lambda x: x.sympy({"q1": object()}),
     ],
 )
-def test_wrong_questions(asked, message):
-    with pytest.raises(ArmdynError, match=message):
+def test_wrong_questions(asked):
+    with golden_error(ArmdynError):
         asked(PLANAR.g[1])
 
 
@@ -190,16 +188,16 @@ def test_matrices_less_sympys_and_zeros_and_entries_divided():
     for difference in (equations.B - handed.B, handed.B - equations.B):
         assert difference == [[0, 0], [0, 0]]
     assert (handed.g - equations.g) == [0, 0]
-    with pytest.raises(ArmdynError, match="two arrays of the same shape"):
+    with golden_error(ArmdynError):
         equations.B - handed.g
     entry = equations.B[0, 1]
     assert entry / 2 + entry / sympy.Integer(2) == entry == 0.5 * (entry / 0.5)
     for divisor in (0, 0.0):
-        with pytest.raises(ArmdynError, match="division by zero"):
+        with golden_error(ArmdynError):
             entry / divisor
 
 
 def test_a_power_that_is_too_large_is_refused_at_once():
     symbols = sympy.symbols("a1 l2 ml2 g")
-    with pytest.raises(ArmdynError, match="terms, at most"):
+    with golden_error(ArmdynError):
         Robot.load("planar").equations().B[0, 1] - sum(symbols) ** 400

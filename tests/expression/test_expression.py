@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from armdyn import ArmdynError, Expression
 from armdyn.expression import ExpressionError, MissingValueError, expression, parse, rational
 from arms import law
+from golden_messages import golden_error
 
 VALUES = {"a": 1.3, "b": -0.7, "m1": 2.1, "x": 0.4}
 
@@ -121,14 +122,14 @@ def test_code_is_refused(text):
 
 
 def test_a_power_with_a_wrong_sign_says_how_powers_are_written():
-    with pytest.raises(ExpressionError, match=r"\*\*"):
+    with golden_error(ExpressionError):
         parse("a^2")
 
 
 def test_unknown_symbols_name_the_known_ones():
-    with pytest.raises(ExpressionError, match=r"unknown symbol 'm2'; declared symbols: a, m1"):
+    with golden_error(ExpressionError):
         parse("m1 + m2", ["m1", "a"])
-    with pytest.raises(ExpressionError, match="declared symbols: none"):
+    with golden_error(ExpressionError):
         parse("m1", [])
     assert parse("m1").symbols() == {"m1"}
 
@@ -149,13 +150,13 @@ def test_a_power_with_too_many_terms_is_refused_before_it_is_multiplied_out():
 
 @pytest.mark.parametrize("text", ["1/0", "a/(1 - 1)", "0**-1", "1/cos(pi/2)", "1/(a - a)", "1/sqrt(0)"])
 def test_division_by_zero_is_refused(text):
-    with pytest.raises(ExpressionError, match="zero"):
+    with golden_error(ExpressionError):
         parse(text)
 
 
 @pytest.mark.parametrize("text", ["sqrt(-1)", "sqrt(a)", "a**0.5", "sqrt(sqrt(2))"])
 def test_roots_of_numbers_only(text):
-    with pytest.raises(ExpressionError, match="sqrt takes a fraction that is not negative"):
+    with golden_error(ExpressionError):
         parse(text)
 
 
@@ -167,12 +168,12 @@ def test_what_is_no_number_is_refused(x):
 
 @pytest.mark.parametrize("text", ["nan", "inf", "1e301", "1e-301", "1e1000", "", "1.2.3", "0x1", "9" * 401])
 def test_what_is_no_decimal_is_refused(text):
-    with pytest.raises(ExpressionError, match="expected a"):
+    with golden_error(ExpressionError):
         rational(text)
 
 
 def test_a_symbol_without_a_value_is_named():
-    with pytest.raises(MissingValueError, match=r"symbol 'b' has no value.*symbols with a value: a"):
+    with golden_error(MissingValueError):
         parse("a + b").value({"a": 1})
     assert parse("a + b").value({"a": 1, "b": 2}) == 3
 
@@ -282,7 +283,7 @@ def test_numbers_compare_with_python_numbers():
     "text", ["1or 2", "1 is 2", "(1)(2)", "'a' is 1", "1if 2else 3", "0xfor 3", "[1](2)"]
 )
 def test_what_python_warns_of_is_refused_without_a_word_of_python(text):
-    with pytest.raises(ExpressionError, match=r"is not an expression; allowed: "):
+    with golden_error(ExpressionError):
         parse(text)
 
 

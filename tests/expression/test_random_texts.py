@@ -10,6 +10,7 @@ import mpmath
 import pytest
 
 from armdyn.expression import Atom, Expression, ExpressionError, MissingValueError, expression, parse
+from golden_messages import golden_error
 
 VALUES = {"m": Fraction(9, 10), "a": Fraction("1.3"), "b": Fraction("-0.7"), "x": Fraction("0.4")}
 DIGITS = 80
@@ -216,9 +217,9 @@ def test_values_beyond_all_numbers_are_refused_as_such():
         ("a*pi - b*pi", dict.fromkeys("ab", math.inf)),
         ("a + pi", {"a": math.nan}),
     ):
-        with pytest.raises(ExpressionError, match="larger than 1e300"):
+        with golden_error(ExpressionError):
             parse(text).value(values)
-    with pytest.raises(ExpressionError, match="divides by zero"):
+    with golden_error(ExpressionError):
         parse("inv(cos(a + b) - cos(a)*cos(b) + sin(a)*sin(b))").value({"a": 0.3, "b": 0.4})
 
 

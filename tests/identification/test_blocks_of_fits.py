@@ -14,6 +14,7 @@ from armdyn.identification import Fit, Friction, IdentificationError, selection
 from armdyn.identification import log_set as log_set_module
 from armdyn.identification.log_set import LogSet
 from arms import slowly
+from golden_messages import golden_error
 from recordings import arm, changed, recording
 
 FIXED = {"friction": Friction(), "damping": 0.0}  # the choices are made from other samples of a file
@@ -115,7 +116,7 @@ def test_errors_and_predictions_of_blocks_and_of_the_whole(path, log, small, who
         np.testing.assert_allclose(tau, expected[rows], atol=1e-6 * np.abs(expected).max())
         end = rows.stop
     assert end == len(log)
-    with pytest.raises(IdentificationError, match=r"fit\.predictions\(file\)"):
+    with golden_error(IdentificationError):
         whole.predict(file)
 
 
@@ -161,7 +162,7 @@ def test_turns_of_motors_cannot_be_counted_in_blocks(log, tmp_path, small):
     wrapped = np.angle(np.exp(1j * angles))
     name = tmp_path / "turns.npz"
     np.savez(name, t=log.t, motor_position=wrapped, tau=log.tau, transmission=K)
-    with pytest.raises(IdentificationError, match="whole turns; parts of a log do not show how many"):
+    with golden_error(IdentificationError):
         identify(arm(), Log.open(name), cutoff=CUTOFF, **FIXED)
 
 
@@ -318,7 +319,7 @@ def test_what_a_fleet_gives_by_name():
     ):
         with pytest.raises(IdentificationError, match=message):
             identify_fleet(arm(), {"a": log, "b": log}, **given)
-    with pytest.raises(IdentificationError, match="robots: there is no description of 'b'"):
+    with golden_error(IdentificationError):
         identify_fleet({"a": arm()}, {"a": log, "b": log})
-    with pytest.raises(IdentificationError, match=r"logs: expected \{name: logs\}"):
+    with golden_error(IdentificationError):
         identify_fleet(arm(), [log])

@@ -8,6 +8,7 @@ import pytest
 from armdyn.identification import IdentificationError, IdentificationWarning, Log, estimate_delay, identify
 from armdyn.identification.delay import _Misfit
 from armdyn.identification.regression import Factors
+from golden_messages import golden_error, golden_warning
 from recordings import arm, changed, motion, recording
 
 LATE = 0.012
@@ -64,7 +65,7 @@ def test_a_log_keeps_its_delay_in_files(tmp_path):
     for name in ("log.npz", "log.parquet"):
         log.save(tmp_path / name)
         assert Log.load(tmp_path / name).delay == LATE
-    with pytest.warns(IdentificationWarning, match="does not hold delay"):
+    with golden_warning(IdentificationWarning):
         log.save(tmp_path / "log.csv")
     (block,) = Log.open(tmp_path / "log.csv", delay=LATE).blocks()
     np.testing.assert_array_equal(block.log.at_joints(arm()).tau, log.at_joints(arm()).tau)
@@ -76,7 +77,7 @@ def test_a_log_keeps_its_delay_in_files(tmp_path):
 
 @pytest.mark.parametrize("delay", ["estimate", np.nan, [0.1, 0.2]])
 def test_a_wrong_delay_is_refused(delay):
-    with pytest.raises(IdentificationError, match="delay"):
+    with golden_error(IdentificationError):
         replace(recording(), delay=delay)
 
 

@@ -7,6 +7,7 @@ from armdyn import ComputedTorque, Log, Robot, Trajectory, identify, simulate
 from armdyn.identification import IdentificationError
 from armdyn.identification.methods import huber, tukey
 from arms import slowly
+from golden_messages import golden_error
 from simulated_logs import Scores, distance, log_of, motion_of, rubbing, wrong
 
 PLAIN = {"friction": "plain", "damping": 0.0}
@@ -219,21 +220,21 @@ def test_more_known_parameters_give_smaller_standard_errors(arm, motion):
 
 
 @pytest.mark.parametrize(
-    ("options", "text"),
+    "options",
     [
-        ({"method": "best"}, "method"),
-        ({"method": "damped", "damping": 0.0}, "damping 0"),
-        ({"method": "sequential", "damping": 0.1}, "has no damping"),
-        ({"method": "sequential", "consistent": True}, "consistent=True is for the methods"),
-        ({"parameters": "friction", "consistent": True}, "leave out parameters="),
-        ({"parameters": ["Fq*"]}, "'Fq\\*' is none of"),
-        ({"parameters": []}, "empty"),
-        ({"parameters": 3}, "names and patterns"),
-        ({"instruments": 3}, "instruments are for the method"),
-        ({"method": "instrumental", "instruments": [1, 2]}, "expected 1"),
-        ({"method": "instrumental", "instruments": [1]}, "expected a Log with q"),
+        {"method": "best"},
+        {"method": "damped", "damping": 0.0},
+        {"method": "sequential", "damping": 0.1},
+        {"method": "sequential", "consistent": True},
+        {"parameters": "friction", "consistent": True},
+        {"parameters": ["Fq*"]},
+        {"parameters": []},
+        {"parameters": 3},
+        {"instruments": 3},
+        {"method": "instrumental", "instruments": [1, 2]},
+        {"method": "instrumental", "instruments": [1]},
     ],
 )
-def test_what_does_not_go_together_is_refused(arm, motion, options, text):
-    with pytest.raises(IdentificationError, match=text):
+def test_what_does_not_go_together_is_refused(arm, motion, options):
+    with golden_error(IdentificationError):
         identify(arm, log_of(arm, motion), **options)

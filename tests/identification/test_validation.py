@@ -12,6 +12,7 @@ from armdyn.identification import IdentificationError, IdentificationWarning, id
 from armdyn.identification.regression import solve
 from armdyn.identification.validation import Whiteness, lagged_products
 from fit_logs import moved, small_arm
+from golden_messages import golden_error, golden_warning
 
 NOISE = 0.05
 KNOWN = {"friction": "plain", "damping": 0.0}
@@ -90,7 +91,7 @@ def test_validation_on_training_data_is_warned_of(fit, arm, train):
         found = fit.validate(train)
     assert found.overlap == 1
     shifted = Log(t=train.t + 100, q=train.q, tau=train.tau, qd=train.qd, qdd=train.qdd)[200:900]
-    with pytest.warns(IdentificationWarning, match="training data"):
+    with golden_warning(IdentificationWarning):
         fit.validate(shifted)
 
 
@@ -98,7 +99,7 @@ def test_samples_between_those_of_the_fit_overlap(arm):
     """Every other sample of filtered positions is no other data; every other half is."""
     log = moved(arm, 5, NOISE, exact=False)
     every_other = np.arange(len(log)) % 2 == 0
-    with pytest.warns(IdentificationWarning, match="training data"):
+    with golden_warning(IdentificationWarning):
         identify(arm, log, samples=every_other, validate="rest", cutoff=5.0, **KNOWN)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -108,12 +109,12 @@ def test_samples_between_those_of_the_fit_overlap(arm):
 
 
 def test_rest_without_a_mask_is_refused(arm, train):
-    with pytest.raises(IdentificationError, match="leaves out none"):
+    with golden_error(IdentificationError):
         identify(arm, train, validate="rest", **KNOWN)
 
 
 def test_logs_that_hardly_move_are_warned_of(fit, arm):
-    with pytest.warns(IdentificationWarning, match=r"hardly move joint 2 \(RMS speed 0 m/s") as caught:
+    with golden_warning(IdentificationWarning) as caught:
         found = fit.validate(moved(arm, 6, NOISE, still=(1,)))
     assert len(caught) == 1
     assert "joint 1" not in found.warnings[0]
@@ -136,7 +137,7 @@ def test_folds_have_the_error_of_the_noise_and_scatter_as_the_standard_errors(fi
     # Each fit has 5/6 of the data: estimates differ from all together by √(1/5) of a standard error.
     off = (base - fit.parameters) / fit.standard_errors
     assert 0.25 < np.sqrt(np.square(off).mean()) < 0.7
-    with pytest.raises(IdentificationError, match="folds"):
+    with golden_error(IdentificationError):
         fit.cross_validate(train, folds=1)
 
 

@@ -10,6 +10,7 @@ from armdyn.program import evaluate
 from armdyn.robot.functions import FUNCTIONS
 from arms import slowly
 from closed_chains import closed_states, five_bar
+from golden_messages import golden_error
 from kernel_tools import arguments, as_tuple, integers, kernel_of, rotated, rotated_sum
 
 SIZES = (1, 2, 3, 7, 8, 9, 15, 16, 17, 24, 33)  # around the widths of registers
@@ -219,12 +220,12 @@ def test_wrong_shapes_are_refused(robot, rows):
             robot.gravity(bad)
         with pytest.raises(ArmdynError, match=rf"^qd: expected \(\.\.\., 4\), found {found}$"):
             robot.inverse_dynamics(good, bad, good)
-    with pytest.raises(ArmdynError, match=r"^qdd: expected \(\.\.\., 4\), found \(\)$"):
+    with golden_error(ArmdynError):
         robot.inverse_dynamics(good, good, 1.0)
-    with pytest.raises(ArmdynError, match=r"^wrench: expected \(\.\.\., 6\), found \(5,\)$"):
+    with golden_error(ArmdynError):
         robot.inverse_dynamics(good, good, good, np.zeros(5))
     if rows:
-        with pytest.raises(ArmdynError, match=r"shapes do not fit together: q .*, qd .*, qdd "):
+        with golden_error(ArmdynError):
             robot.inverse_dynamics(good, np.zeros((rows[0] - 1, 4)), good)
     with pytest.raises(
         TypeError, match=r"^q: expected numbers \(\.\.\., 4\), found lists of different lengths$"

@@ -17,6 +17,7 @@ from armdyn.program import record
 from armdyn.robot.functions import FUNCTIONS, inputs_of
 from armdyn.robot.in_c import WORDS
 from arms import assert_same, slowly
+from golden_messages import golden_error
 from spring_arms import sprung
 
 CC = shutil.which("cc") or shutil.which("gcc")
@@ -171,17 +172,13 @@ def test_inputs_that_cannot_be(tmp_path):
     ]:
         with pytest.raises(ArmdynError, match=message):
             robot.export_c(**wrong)
-    with pytest.raises(
-        ArmdynError, match=r"symbol 'ml1' has no value, .*programs and C take symbols as inputs"
-    ):
+    with golden_error(ArmdynError):
         robot.with_symbols(ml1=None).export_c()
     free = robot.with_symbols(ml1=None).inverse_dynamics(*np.ones((3, 2)), parameters=robot.parameters)
     assert_same(free, robot.inverse_dynamics(*np.ones((3, 2))), 1e-12)  # no mass of its own is needed
-    with pytest.raises(ArmdynError, match="payload: the tip is on the base"):
+    with golden_error(ArmdynError):
         robot.with_tip("base").export_c(inputs=["payload"])
-    with pytest.raises(
-        ArmdynError, match="symbol 'a2': it needs a value and cannot be an input, as the loops"
-    ):
+    with golden_error(ArmdynError):
         Robot.load("four_bar").export_c(inputs=["a2"])
 
 
@@ -346,7 +343,7 @@ def test_constants_within_the_type(tmp_path, constant, scalar):
 
 def test_a_value_of_the_test_beyond_the_type_is_refused():
     product = record(lambda x: [(x[0] + 3e38) * (x[1] + 3e38)], [("q", 2)], [("out", (1,))])
-    with pytest.raises(ArmdynError, match=r"gravity: a value of its test is .* as a float of C"):
+    with golden_error(ArmdynError):
         c_source("arm", "arm", {"gravity": product}, ["j"], "float", WORDS)
 
 
@@ -355,19 +352,19 @@ def test_a_value_of_the_test_beyond_the_type_is_refused():
 
 def test_the_folder_is_made_but_not_those_above(tmp_path):
     source = source_of(robot_named("arm"))
-    with pytest.raises(ArmdynError, match=r"cannot write to '.*no/such': there is no folder '.*no'"):
+    with golden_error(ArmdynError):
         source.write(tmp_path / "no" / "such")
     assert list(tmp_path.iterdir()) == []
     assert [path.name for path in source.write(tmp_path / "new")] == ["arm.h", "arm.c", "test_arm.c"]
     (tmp_path / "file").write_text("")
-    with pytest.raises(ArmdynError, match="cannot write to"):
+    with golden_error(ArmdynError):
         source.write(tmp_path / "file")
 
 
 def test_all_three_files_or_none(tmp_path):
     source = source_of(robot_named("arm"))
     (tmp_path / "test_arm.c").mkdir()
-    with pytest.raises(ArmdynError, match=r"cannot write '.*test_arm\.c'"):
+    with golden_error(ArmdynError):
         source.write(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["test_arm.c"]
 

@@ -12,6 +12,7 @@ import pytest
 from armdyn import CompileWarning, Robot
 from armdyn.kernels import cache
 from armdyn.kernels.llvm import machine
+from golden_messages import golden_warning
 from kernel_tools import Forgetful, kernel_of
 
 Q = np.array([0.3, -0.7])
@@ -46,7 +47,7 @@ def test_what_takes_long_to_compile_is_said_before(fresh_cache, monkeypatch):
     """A threshold of nothing in the place of a robot with a hundred joints."""
     robot = Robot.load("planar")
     monkeypatch.setattr(machine, "LONG", 0.0)
-    with pytest.warns(CompileWarning, match=r"gravity: compiling 0 MB of code, some .* s; it is kept on the"):
+    with golden_warning(CompileWarning):
         robot.gravity([0.1, 0.2])
     monkeypatch.setattr("armdyn.kernels.llvm.machine.is_shown", lambda: True)  # on a terminal
     robot.inertia([0.1, 0.2])

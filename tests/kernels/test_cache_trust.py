@@ -16,6 +16,8 @@ from armdyn.kernels.llvm import machine
 from armdyn.kernels.llvm.code import Lane
 from armdyn.kernels.llvm.compiled import body_of, module_ir, single_ir
 from armdyn.kernels.llvm.machine import compile_ir, vector_bytes
+from arms import slowly
+from golden_messages import golden_warning
 from kernel_tools import Forgetful
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="modes and owners as on Unix")
@@ -65,7 +67,7 @@ def refused(right):
     return str(told[0].message)
 
 
-@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o770, 0o702, 0o720])
+@pytest.mark.parametrize("mode", [0o777, *map(slowly, (0o1777, 0o770, 0o702)), 0o720])
 def test_a_folder_that_others_can_write(planted, mode):
     file, right = planted
     before = file.read_bytes()
@@ -77,7 +79,7 @@ def test_a_folder_that_others_can_write(planted, mode):
     assert gravity_differs(right)
 
 
-@pytest.mark.parametrize("mode", [0o777, 0o775])
+@pytest.mark.parametrize("mode", [0o777, slowly(0o775)])
 def test_a_folder_below_one_that_others_can_write(tmp_path, planted, mode):
     """Whoever can write the folder above puts another cache in place of ours."""
     file, right = planted
@@ -88,7 +90,7 @@ def test_a_folder_below_one_that_others_can_write(tmp_path, planted, mode):
     assert file.exists()
 
 
-@pytest.mark.parametrize("mode", [0o666, 0o620, 0o602])
+@pytest.mark.parametrize("mode", [slowly(0o666), 0o620, slowly(0o602)])
 def test_a_file_that_others_can_write(planted, mode):
     file, right = planted
     file.chmod(mode)
@@ -166,7 +168,7 @@ def test_no_folder_is_made_where_others_can_write(tmp_path, monkeypatch):
     monkeypatch.setenv("ARMDYN_CACHE", str(tmp_path / "open" / "cache"))
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o777)
-    with pytest.warns(CacheWarning, match="other users can write"):
+    with golden_warning(CacheWarning):
         assert np.isfinite(Robot.load("planar").gravity(Q)).all()
     assert not (tmp_path / "open" / "cache").exists()
 

@@ -14,6 +14,7 @@ from armdyn.kernels.threads import one_thread
 from armdyn.robot.functions import FUNCTIONS
 from arms import assert_same, law, slowly
 from friction_arms import rubbing
+from golden_messages import golden_error
 from kernel_tools import arguments, as_tuple, rotated_sum
 
 dask = pytest.importorskip("dask", reason="Dask is not installed")
@@ -94,7 +95,7 @@ def test_selections_whose_length_is_not_known():
     q = np.random.default_rng(0).uniform(-1, 1, (9, 2))
     chosen = lazy(q, 4)[lazy(q, 4)[:, 0] > 0]
     assert_same(robot.coriolis(chosen, chosen).compute(), robot.coriolis(q[q[:, 0] > 0], q[q[:, 0] > 0]), 0)
-    with pytest.raises(ArmdynError, match="shapes do not fit together"):
+    with golden_error(ArmdynError):
         robot.coriolis(chosen, lazy(q, 4))
 
 
@@ -230,24 +231,20 @@ def test_a_cluster_of_two_processes():
 
 
 @pytest.mark.parametrize(
-    ("make", "error", "message"),
+    ("make", "error"),
     [
-        (lambda r, q: r.gravity(q, out=np.zeros((4, 2))), ArmdynError, "out: a Dask array is computed later"),
-        (lambda r, q: r.gravity(q[:, :1]), ArmdynError, r"q: expected \(\.\.\., 2\), found \(4, 1\)"),
-        (lambda r, q: r.gravity(q[0, 0]), ArmdynError, r"q: expected \(\.\.\., 2\), found \(\)"),
-        (lambda r, q: r.gravity(q > 0), TypeError, "q: .* found a Dask array of truth values"),
-        (lambda r, q: r.gravity(da.ma.masked_less(q, 0)), TypeError, "q: .* blocks of type MaskedArray"),
-        (
-            lambda r, q: Robot.load("five_bar").gravity(q[:, :1]),
-            ArmdynError,
-            r"q: expected \(\.\.\., 2\), or all positions \(\.\.\., 4\), found \(4, 1\)",
-        ),
-        (lambda r, q: r.gravity(q + 1j), TypeError, "q: .* found a Dask array of complex numbers"),
-        (lambda r, q: r.coriolis(q, q[:3]), ArmdynError, r"fit together: q \(4, 2\), qd \(3, 2\)"),
-        (lambda r, q: r.coriolis(q, "x"), TypeError, "qd: expected numbers or a Dask array .*, found 'x'"),
-        (lambda r, q: r.gravity(dask.delayed(3)), TypeError, "q: .*found an object of type dask.delayed"),
+        (lambda r, q: r.gravity(q, out=np.zeros((4, 2))), ArmdynError),
+        (lambda r, q: r.gravity(q[:, :1]), ArmdynError),
+        (lambda r, q: r.gravity(q[0, 0]), ArmdynError),
+        (lambda r, q: r.gravity(q > 0), TypeError),
+        (lambda r, q: r.gravity(da.ma.masked_less(q, 0)), TypeError),
+        (lambda r, q: Robot.load("five_bar").gravity(q[:, :1]), ArmdynError),
+        (lambda r, q: r.gravity(q + 1j), TypeError),
+        (lambda r, q: r.coriolis(q, q[:3]), ArmdynError),
+        (lambda r, q: r.coriolis(q, "x"), TypeError),
+        (lambda r, q: r.gravity(dask.delayed(3)), TypeError),
     ],
 )
-def test_wrong_inputs_are_refused_at_once(make, error, message):
-    with pytest.raises(error, match=message):
+def test_wrong_inputs_are_refused_at_once(make, error):
+    with golden_error(error):
         make(Robot.load("rp"), da.zeros((4, 2), chunks=2))

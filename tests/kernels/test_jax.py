@@ -15,6 +15,7 @@ from armdyn.program.ops import OPS
 from armdyn.robot.functions import FUNCTIONS
 from arms import assert_same, law
 from friction_arms import rubbing
+from golden_messages import golden_error
 from kernel_tools import arguments, as_tuple
 from single_ops import single
 from spring_arms import sprung
@@ -167,37 +168,37 @@ def test_one_function_for_each_kernel_and_nothing_is_kept():
 
 
 @pytest.mark.parametrize(
-    ("inputs", "error", "message"),
+    ("inputs", "error"),
     [
-        ([np.zeros(3)], ArmdynError, r"q: expected \(\.\.\., 2\), found \(3,\)"),
-        ([np.zeros(2, complex)], TypeError, "q: expected real numbers .*, found an array of complex128"),
-        ([np.zeros(2, bool)], TypeError, "q: expected real numbers .*, found an array of bool"),
-        ([None], TypeError, "q: expected real numbers .*, found None"),
-        ([[[1.0, 2.0], [1.0]]], TypeError, "q: expected real numbers .*, found .*shapes"),
-        ([np.zeros(2), np.zeros(2)], TypeError, "gravity: expected q, found 2 arguments"),
+        ([np.zeros(3)], ArmdynError),
+        ([np.zeros(2, complex)], TypeError),
+        ([np.zeros(2, bool)], TypeError),
+        ([None], TypeError),
+        ([[[1.0, 2.0], [1.0]]], TypeError),
+        ([np.zeros(2), np.zeros(2)], TypeError),
     ],
 )
-def test_wrong_inputs_are_refused(inputs, error, message):
-    with pytest.raises(error, match=message):
+def test_wrong_inputs_are_refused(inputs, error):
+    with golden_error(error):
         Robot.load("rp").jax("gravity")(*inputs)
 
 
 def test_what_does_not_fit_together_is_refused():
-    with pytest.raises(ArmdynError, match=r"coriolis: shapes do not fit together: q \(3, 2\), qd \(4, 2\)"):
+    with golden_error(ArmdynError):
         Robot.load("rp").jax("coriolis")(np.zeros((3, 2)), np.zeros((4, 2)))
 
 
 def test_what_a_robot_does_not_have_is_refused():
-    with pytest.raises(ModelError, match="function: found 'dynamics'"):
+    with golden_error(ModelError):
         Robot.load("rp").jax("dynamics")
-    with pytest.raises(ModelError, match="gravity: no input 'wrench'"):
+    with golden_error(ModelError):
         Robot.load("rp").jax("gravity", ["wrench"])
-    with pytest.raises(ModelError, match="links: found 'arm'; a list of names is expected"):
+    with golden_error(ModelError):
         Robot.load("rp").jax("inverse_dynamics", ["wrench"], "arm")
 
 
 def test_loops_are_refused():
-    with pytest.raises(ModelError, match=r"jax: .* has loops; .*robot\.opened\(\).*robot\.assembly\(q\)"):
+    with golden_error(ModelError):
         Robot.load("five_bar").jax("gravity")
     tree = Robot.load("five_bar").opened()
     q = np.full(tree.n, 0.3)

@@ -8,6 +8,7 @@ from armdyn import ArmdynError, Robot
 from armdyn.model import ModelError
 from arms import assert_same, state
 from branched_arms import dual_arm
+from golden_messages import golden_error
 
 TAKE_WRENCHES = (
     "inverse_dynamics",
@@ -91,7 +92,7 @@ def test_single_precision_stays(robot):
 def test_program_with_wrenches_on_links(robot):
     program = robot.program("inverse_dynamics", ["wrench"], links=["left hand", "torso"])
     assert dict(program.inputs)["wrench"] == 12
-    with pytest.raises(ModelError, match=r"^links: found 'tail'; links: base, torso, left"):
+    with golden_error(ModelError):
         robot.program("inverse_dynamics", ["wrench"], links=["tail"])
 
 
@@ -120,17 +121,17 @@ def test_wrong_wrenches(robot):
     assert len(str(raised.value)) < 60 + len(known)
     with pytest.raises(ModelError, match=r"^wrench: found 3; links: base, "):
         robot.forward_dynamics(*states, {3: np.zeros(6)})
-    with pytest.raises(ArmdynError, match=r"^wrench\['left hand'\]: expected \(\.\.\., 6\), found \(3,\)$"):
+    with golden_error(ArmdynError):
         robot.inverse_dynamics(*states, {"left hand": np.zeros(3)})
-    with pytest.raises(ArmdynError, match=r"^wrench\['torso'\]: expected \(\.\.\., 6\), found \(\)$"):
+    with golden_error(ArmdynError):
         robot.inverse_dynamics(*states, {"torso": 3.0})
     with pytest.raises(TypeError, match=r"^wrench\['torso'\]: expected numbers \(\.\.\., 6\), found 'up'"):
         robot.inverse_dynamics(*states, {"torso": "up"})
-    with pytest.raises(ArmdynError, match=r"^wrench: shapes do not fit together: wrench\['torso'\] \(2, 6\)"):
+    with golden_error(ArmdynError):
         robot.inverse_dynamics(*states, {"left hand": np.zeros((4, 6)), "torso": np.zeros((2, 6))})
     with pytest.raises(ArmdynError, match=r"shapes do not fit together: q \(3, 13\), .*wrench \(4, 6\)"):
         robot.inverse_dynamics(*states, {"left hand": np.zeros((4, 6))})
-    with pytest.raises(ModelError, match=r"^link: found 'tail'; links: base, torso, "):
+    with golden_error(ModelError):
         robot.pose(states[0], "tail")
-    with pytest.raises(ArmdynError, match=r"^with_tip: tool\.xyz: expected"):
+    with golden_error(ArmdynError):
         robot.with_tip("torso", {"xyz": "there"})

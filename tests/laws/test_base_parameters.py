@@ -20,6 +20,7 @@ from arms_of_known_base import ROTORS as COLUMNS
 from arms_of_known_base import TABLES, known_arm
 from branched_arms import dual_arm
 from friction_arms import rubbing_models
+from golden_messages import golden_error, golden_warning
 
 DATA = Path(os.environ.get("ARMDYN_DATA", Path(__file__).parents[3] / "shared" / "data"))
 COUNTS = DATA / "reference" / "base_parameter_counts.json"
@@ -315,7 +316,7 @@ def test_symbols_without_values_give_equations_but_no_numbers():
     assert base.rank is None
     assert "a2*m3" in base.combinations[3]
     for ask in (lambda: base.matrix, lambda: base.regressor([0] * 3, [0] * 3, [0] * 3)):
-        with pytest.raises(MissingValueError, match="a2"):
+        with golden_error(MissingValueError):
             ask()
 
 
@@ -337,7 +338,7 @@ def test_robot_without_any_parameter_has_no_base_parameters():
 def test_symbol_with_a_special_value_is_warned_about():
     """A rotor that turns with its link, gear 1, cannot be told from the link; in general it can."""
     robot = Robot.load("planar").with_symbols(kr2=1)
-    with pytest.warns(BaseParameterWarning, match="7 base parameters exactly.* but 6 in numbers"):
+    with golden_warning(BaseParameterWarning):
         base = robot.base_parameters()
     assert len(base) == 7
     with warnings.catch_warnings():
@@ -366,7 +367,7 @@ def test_rounded_angles_are_warned_about():
 
 def test_unclear_gap_is_warned_about_and_a_tolerance_decides():
     robot = rounded(1.57081)
-    with pytest.warns(BaseParameterWarning, match="not clear in numbers"):
+    with golden_warning(BaseParameterWarning):
         robot.base_parameters(route="numeric")
     assert len(robot.base_parameters(route="numeric", tolerance=1e-4)) == 40
 

@@ -27,6 +27,7 @@ from arms import (
     state,
     table_of,
 )
+from golden_messages import golden_error
 
 CONVENTIONS = ("dh", "mdh")
 
@@ -316,7 +317,7 @@ def test_a_tree_is_refused_by_the_link_where_it_branches():
 
 
 def test_an_unknown_convention():
-    with pytest.raises(ArmdynError, match="convention: found 'craig'; allowed: 'dh', 'mdh'"):
+    with golden_error(ArmdynError):
         chain(joint()).dh_table("craig")
 
 
@@ -341,7 +342,7 @@ def test_axes_that_were_meant_to_be_parallel():
 def test_directions_that_depend_on_free_symbols():
     symbols = {"p": "free", "q_": "free"}
     robot = chain(joint(), joint((1, 0, 0), ("p", "q_", 0)), joint((0, 1, 0)), symbols=symbols)
-    with pytest.raises(ArmdynError, match="dh: the directions of the joints' axes depend on symbols without"):
+    with golden_error(ArmdynError):
         robot.dh_table()
     one = chain(joint(), joint((1, 0, 0), ("p", 0, 0)), joint((0, 1, 0)), symbols={"p": "free"})
     assert str(one.dh_table().rows[0].alpha) == "p"

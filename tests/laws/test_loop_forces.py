@@ -6,6 +6,7 @@ import pytest
 from armdyn import Robot, backend
 from armdyn.model import ModelError
 from closed_chains import closed_states, five_bar, four_bar, four_bar_table, random_loop
+from golden_messages import golden_error
 
 SEEDS = [2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(40) if seed != 2)]
 
@@ -116,7 +117,7 @@ def test_redundant_drives_share_with_the_least_sum_of_squares():
 
 def test_robots_without_loops_have_none_of_it():
     robot = Robot.load("planar")
-    with pytest.raises(ModelError, match="function: found 'loop_wrenches'; allowed: inverse_dynamics"):
+    with golden_error(ModelError):
         robot.loop_wrenches([0, 0], [0, 0], [0, 0])
-    with pytest.raises(ModelError, match="has no loops"):
+    with golden_error(ModelError):
         robot.assembly_modes([0, 0])

@@ -13,6 +13,7 @@ from armdyn.expression import Expression
 from armdyn.model.closures import Relation
 from armdyn.robot.joints import followers
 from arms import assert_same, generators, law, models, related, robots, state
+from golden_messages import golden_error
 
 
 def matrices(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
@@ -204,25 +205,22 @@ def test_limits_of_a_joint_that_follows_several_are_rows():
 
 
 @pytest.mark.parametrize(
-    ("closure", "message"),
+    "closure",
     [
-        ([{"relation": {"right": 1, "thumb": 1}}], "found 'thumb'; moving links: wrist, left, right"),
-        ([{"relation": {"right": 1}}, {"relation": {"right": 2}}], "closure 2: relation: it follows from"),
-        (
-            [{"relation": {"right": 1}}, {"relation": {"right": 2}, "offset": 1}],
-            "2: relation: it contr",
-        ),
-        ([{"relation": {x: 1}} for x in ("wrist", "left", "right")], "leave no joint free to move"),
-        ([{"relation": {"right": "z", "left": 1}}], "the coefficient of 'right' is z, which is 0"),
-        ([{}], r"closure\[1\]: neither relation nor between is given"),
-        ([{"relation": 3}], r"closure\[1\].relation: expected a table, found 3"),
-        ([{"relation": {"right": 1}, "ofset": 0}], r"ofset"),
-        (3, r"closure: expected one \[\[closure\]\] table per relation"),
+        [{"relation": {"right": 1, "thumb": 1}}],
+        [{"relation": {"right": 1}}, {"relation": {"right": 2}}],
+        [{"relation": {"right": 1}}, {"relation": {"right": 2}, "offset": 1}],
+        [{"relation": {x: 1}} for x in ("wrist", "left", "right")],
+        [{"relation": {"right": "z", "left": 1}}],
+        [{}],
+        [{"relation": 3}],
+        [{"relation": {"right": 1}, "ofset": 0}],
+        3,
     ],
 )
-def test_relations_that_make_no_sense_are_refused(closure, message):
+def test_relations_that_make_no_sense_are_refused(closure):
     table = gripper() | {"closure": closure, "symbols": {"z": 0}}
-    with pytest.raises(DescriptionError, match=message):
+    with golden_error(DescriptionError):
         Robot.from_dict(table)
 
 

@@ -15,6 +15,7 @@ from armdyn.exact.ring import check_written
 from armdyn.expression import ExpressionError, parse
 from armdyn.report.report import report
 from arms import WITHOUT_LOOPS, bundled, in_suites, slowly
+from golden_messages import golden_error
 
 
 def chain(n, **first):
@@ -82,7 +83,7 @@ def test_bombs_are_refused_in_no_time():
 
 @pytest.mark.parametrize("text", ["(((sin(m)**-16)**16)**-2)", "*".join(f"(a{i}+b{i})" for i in range(60))])
 def test_a_bomb_is_called_too_large(text):
-    with pytest.raises(ExpressionError, match="too large"):
+    with golden_error(ExpressionError):
         parse(text)
 
 
@@ -93,7 +94,7 @@ def test_factors_that_are_large_together_are_refused():
     sums = "(" + "+".join(names[:10]) + ")*(" + "+".join(names[10:]) + ")"
     link = {"joint": "revolute", "a": 1, "alpha": 0, "d": 0, "mass": sums, "com": [sums, sums, sums]}
     table = {"name": "r", "convention": "dh", "gravity": [0, 0, 0], "symbols": dict.fromkeys(names, 1)}
-    with pytest.raises(DescriptionError, match="r: link 'link1': too large: multiplied out"):
+    with golden_error(DescriptionError):
         Robot.from_dict({**table, "link": [link]})
 
 
@@ -131,9 +132,9 @@ def test_a_refusal_says_what_works_instead():
         SizeError, match=r"at most 30 moving joints, this robot has 40; numeric functions \(robot"
     ):
         _ = chain(40).equations().B
-    with pytest.raises(SizeError, match=r"too large: .* terms"):
+    with golden_error(SizeError):
         _ = chain(9).equations().B
-    with pytest.raises(ArmdynError, match="print single entries"):
+    with golden_error(ArmdynError):
         check_written(10**6)
 
 

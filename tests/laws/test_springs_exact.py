@@ -10,6 +10,7 @@ from armdyn.exact import SpringError
 from armdyn.expression import Expression
 from armdyn.model.parts import JointSpring, PointSpring
 from arms import ROTORS, assert_same, exact_array, generators, law, models, related, state
+from golden_messages import golden_error
 from spring_arms import sprung
 
 
@@ -78,9 +79,9 @@ def test_springs_between_points_take_the_numeric_route():
     q, qd, qdd = state(robot, rng, (4,))
     tau = robot.inverse_dynamics(q, qd, qdd) - robot.friction(qd)
     assert_same(base.regressor(q, qd, qdd) @ base.values, tau, 1e-8)
-    with pytest.raises(ArmdynError, match="springs between points"):
+    with golden_error(ArmdynError):
         robot.base_parameters(route="exact")
-    with pytest.raises(ArmdynError, match="in numbers"):
+    with golden_error(ArmdynError):
         base.equations()
 
 
@@ -89,7 +90,7 @@ def test_a_spring_with_a_rest_length_has_no_closed_form_but_inertia_has():
     equations = robot.equations()
     assert not equations.B[0, 0].is_zero
     for refused in (str, lambda e: e.prove(), lambda e: e.springs, lambda e: e.steps(), lambda e: e.tau):
-        with pytest.raises(SpringError, match=r"spring 'spring 1' between .* numeric functions"):
+        with golden_error(SpringError):
             refused(equations)
 
 
@@ -165,5 +166,5 @@ def test_equations_in_other_coordinates_are_written_with_springs(J):
 def test_motor_coordinates_need_rigid_joints():
     equations = Robot.load("elastic_link").equations()
     for refused in (equations.in_motor_coordinates, equations.motor_torques):
-        with pytest.raises(ArmdynError, match="the link of an elastic joint does not follow from its motor"):
+        with golden_error(ArmdynError):
             refused()

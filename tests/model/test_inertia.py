@@ -12,6 +12,7 @@ from armdyn import ArmdynError, Expression, Inertia, box, cylinder, hollow_cylin
 from armdyn.model import steiner
 from armdyn.model.inertia import TENSOR_KEYS
 from arms import assert_same, cloud, law, rational_rotation
+from golden_messages import golden_error
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
 
@@ -174,5 +175,5 @@ def test_principal_moments_of_a_turned_box():
 
 
 def test_principal_moments_need_numbers():
-    with pytest.raises(ArmdynError, match="'m' has no value"):
+    with golden_error(ArmdynError):
         box("m", (1, 2, 3)).principal()

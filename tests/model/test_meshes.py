@@ -10,6 +10,7 @@ import pytest
 
 from armdyn import ArmdynError, Inertia, box
 from arms import assert_same
+from golden_messages import golden_error
 
 UNIT = np.vstack([np.zeros(3), np.eye(3)])  # corners of a tetrahedron
 TETRAHEDRON = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]
@@ -401,26 +402,26 @@ def test_spoilt_files_raise_nothing_else(name, tmp_path):
 def test_without_trimesh_the_error_says_what_to_install(tmp_path, monkeypatch):
     path = write_obj(tmp_path / "a.obj", UNIT, TETRAHEDRON)
     monkeypatch.setitem(sys.modules, "trimesh", None)
-    with pytest.raises(ArmdynError, match=r'a\.obj: meshes need trimesh: pip install "armdyn\[mesh\]"$'):
+    with golden_error(ArmdynError):
         Inertia.from_mesh(path, 1)
 
 
 def test_arguments_are_checked(tmp_path):
     path = write_obj(tmp_path / "a.obj", UNIT, TETRAHEDRON)
-    with pytest.raises(ArmdynError, match="expected density or mass, found neither"):
+    with golden_error(ArmdynError):
         Inertia.from_mesh(path)
-    with pytest.raises(ArmdynError, match="expected density or mass, found both"):
+    with golden_error(ArmdynError):
         Inertia.from_mesh(path, 1, mass=1)
     with pytest.raises(ArmdynError, match="density: expected a positive number, found 0"):
         Inertia.from_mesh(path, 0)
-    with pytest.raises(ArmdynError, match="scale: expected a positive number, found -1"):
+    with golden_error(ArmdynError):
         Inertia.from_mesh(path, 1, scale=-1)
-    with pytest.raises(ArmdynError, match=r"a\.obj: the mass is larger than 1e300"):
+    with golden_error(ArmdynError):
         Inertia.from_mesh(path, 1, scale=1e200)
-    with pytest.raises(ArmdynError, match=r"none\.stl: cannot read the mesh: there is no such file$"):
+    with golden_error(ArmdynError):
         Inertia.from_mesh(tmp_path / "none.stl", 1)
     (tmp_path / "folder.stl").mkdir()
-    with pytest.raises(ArmdynError, match="it is no file"):
+    with golden_error(ArmdynError):
         Inertia.from_mesh(tmp_path / "folder.stl", 1)
-    with pytest.raises(ArmdynError, match="expected a path"):
+    with golden_error(ArmdynError):
         Inertia.from_mesh(3, 1)

@@ -10,6 +10,7 @@ from armdyn.description import bundled_table
 from armdyn.expression import parse
 from armdyn.model import Inertia
 from arms import WITHOUT_LOOPS, assert_same
+from golden_messages import golden_error
 
 
 @pytest.fixture
@@ -58,7 +59,7 @@ def test_a_symbol_made_free_has_no_value(planar):
     free = planar.with_symbols(g=None)
     assert free.symbols["g"] is None
     assert free == planar.with_symbols(g="free")
-    with pytest.raises(ArmdynError, match="symbol 'g' has no value"):
+    with golden_error(ArmdynError):
         free.gravity([0, 0])
     assert free.with_symbols(g=9.81) == planar
 
@@ -133,15 +134,15 @@ def test_symbols_of_springs_between_points(open_arm):
     table = open_arm.to_dict()
     table["symbols"] |= {"h": "free"}
     table["spring"] = [{"between": ["base", "link2"], "at": [["h", 1, 0], [0, -1, 0]], "stiffness": 3}]
-    with pytest.raises(ArmdynError, match="symbols a1, a2, h have no value, and springs depends on them"):
+    with golden_error(ArmdynError):
         Robot.from_dict(table).program("springs")
 
 
 def test_all_parameters_need_all_symbols(open_arm):
     partly = open_arm.with_symbols({name: 1 for name in open_arm.symbols if name[:3] not in ("Ixx", "Ixy")})
-    with pytest.raises(ArmdynError, match="symbol 'Ixx1' has no value"):
+    with golden_error(ArmdynError):
         _ = partly.parameters
-    with pytest.raises(ArmdynError, match="symbol 'g' has no value, and gravity depends on it"):
+    with golden_error(ArmdynError):
         partly.with_symbols(g=None).gravity([0, 0])
 
 
@@ -161,7 +162,7 @@ def test_wrong_values_of_symbols(planar, values, parts):
     with pytest.raises(ArmdynError) as caught:
         planar.with_symbols(**values)
     assert all(part in str(caught.value) for part in parts), str(caught.value)
-    with pytest.raises(ArmdynError, match="values: expected a table"):
+    with golden_error(ArmdynError):
         planar.with_symbols([1])
 
 
@@ -215,19 +216,19 @@ def test_a_payload_from_a_body_an_array_and_entries(planar):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "reason"),
+    "arguments",
     [
-        ((box(1, [1, 1, 1]), [0, 0, 0], {"xx": 1}), "inertia: the body given has its own"),
-        ((point_mass(1, [1, 0, 0]), [0, 0, 1]), "com: the body given has its own"),
-        ((1, [0, 0, 0], np.arange(9).reshape(3, 3)), "symmetric matrix, but \\[0\\]\\[1\\] is 1 and"),
-        ((1, [0, 0, 0], [1, 2, 3, 4]), "expected 3×3 or 6 numbers"),
-        ((1, [0, 0, 0], [[1, 2, 3], [1, 2], 3]), r"inertia\[1\]: expected 3 numbers, found 2"),
-        ((1, [0, 0, 0], -np.eye(3)), "none may be negative"),
-        ((Inertia(0, (1, 0, 0), (1, 0, 0, 1, 0, 1)),), "payload: first_moment: .* mass is 0"),
+        (box(1, [1, 1, 1]), [0, 0, 0], {"xx": 1}),
+        (point_mass(1, [1, 0, 0]), [0, 0, 1]),
+        (1, [0, 0, 0], np.arange(9).reshape(3, 3)),
+        (1, [0, 0, 0], [1, 2, 3, 4]),
+        (1, [0, 0, 0], [[1, 2, 3], [1, 2], 3]),
+        (1, [0, 0, 0], -np.eye(3)),
+        (Inertia(0, (1, 0, 0), (1, 0, 0, 1, 0, 1)),),
     ],
 )
-def test_wrong_payloads(planar, arguments, reason):
-    with pytest.raises(ArmdynError, match=reason):
+def test_wrong_payloads(planar, arguments):
+    with golden_error(ArmdynError):
         planar.with_payload(*arguments)
 
 
@@ -260,9 +261,9 @@ def test_a_constant_expression_is_a_float(text):
 
 
 def test_an_expression_with_symbols_is_no_float():
-    with pytest.raises(ArmdynError, match=r"'2\*a' is not a number: it has the symbol a; .value\({'a': …}\)"):
+    with golden_error(ArmdynError):
         float(parse("2*a"))
-    with pytest.raises(ArmdynError, match="it has the symbols a, b"):
+    with golden_error(ArmdynError):
         float(parse("a*b + 1"))
     with pytest.raises(ArmdynError):
         float(Expression.symbol("m"))

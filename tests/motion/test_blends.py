@@ -10,6 +10,7 @@ from scipy.spatial import cKDTree
 from armdyn import MotionError, Robot, Trajectory
 from armdyn.motion.loads import Load
 from arms import generators, law, robots, slowly
+from golden_messages import golden_error
 
 PUMA = Robot.load("puma560")
 HOME = np.array([-0.0822, 0.5, -2.9, 0.3, -0.75, 2.0])
@@ -129,7 +130,7 @@ def test_from_speed_to_the_same_speed_a_blend_takes_the_time_of_the_parabola():
 def test_a_blend_mends_a_jump_of_the_velocity():
     a = Trajectory.cubic([0.0, 0.0], [1.0, 0.0], 1.0, qd0=[1, 0], qd1=[1, 0])
     b = Trajectory.cubic([1.0, 0.0], [1.0, 1.0], 1.0, qd0=[0, 1], qd1=[0, 1])
-    with pytest.raises(MotionError, match="velocity of joint 1 jumps from 1 to 0"):
+    with golden_error(MotionError):
         a + b
     whole = Trajectory.sequence([a, b], blend=0.3)
     for seam in whole.motion.knots:

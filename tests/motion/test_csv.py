@@ -11,6 +11,7 @@ from armdyn import Robot
 from armdyn.motion import MotionError, Trajectory
 from armdyn.motion.csv_files import read_torques
 from arms import assert_same
+from golden_messages import golden_error
 
 START, END = np.array([0.1, -2.0, 0.7]), np.array([1.3, 1.0 / 3.0, 0.7])
 
@@ -120,12 +121,12 @@ def test_wrong_files_are_refused_with_the_line(text: str, message: str, tmp_path
 
 
 def test_files_that_cannot_be_opened_are_named(tmp_path: Path) -> None:
-    with pytest.raises(MotionError, match=r"nothing\.csv: there is no such file"):
+    with golden_error(MotionError):
         Trajectory.from_csv(tmp_path / "nothing.csv")
     (tmp_path / "binary.csv").write_bytes(b"\xff\xfe\x00t")
-    with pytest.raises(MotionError, match=r"binary\.csv: this is not a text file"):
+    with golden_error(MotionError):
         Trajectory.from_csv(tmp_path / "binary.csv")
-    with pytest.raises(MotionError, match=r"cannot write '.*x\.csv'"):
+    with golden_error(MotionError):
         Trajectory.triangular(0, 1, 1).to_csv(tmp_path / "binary.csv" / "x.csv")
 
 
@@ -140,7 +141,7 @@ def test_files_with_very_many_columns(tmp_path: Path) -> None:
     path.write_text(f"t,{','.join(names).replace('q', 'tau')}\n{rows}")
     assert read_torques(path).tau.shape == (2, n)
     path.write_text(f"t,{','.join(names)},q{n}\n")
-    with pytest.raises(MotionError, match="column 'q20000' appears twice"):
+    with golden_error(MotionError):
         Trajectory.from_csv(path)
     assert time.process_time() - begin < 5
     path.write_text(f"x,{','.join(names)}\n")
@@ -150,13 +151,13 @@ def test_files_with_very_many_columns(tmp_path: Path) -> None:
 
 
 def test_a_path_that_no_file_has() -> None:
-    with pytest.raises(MotionError, match="there is no such file"):
+    with golden_error(MotionError):
         Trajectory.from_csv("a\0b")
 
 
 def test_no_folder_is_made_for_a_file(tmp_path: Path) -> None:
     path = tmp_path / "new" / "folder" / "x.csv"
-    with pytest.raises(MotionError, match="there is no folder"):
+    with golden_error(MotionError):
         Trajectory.triangular(0, 1, 1).to_csv(path)
     assert not (tmp_path / "new").exists()
 
@@ -174,11 +175,11 @@ def test_torques_of_a_file(tmp_path: Path) -> None:
     with pytest.raises(MotionError, match=r"line 3: time runs backwards, to 0\.5 s"):
         read_torques(path)
     path.write_text("t,tau2\n1,0\n2,0\n", "utf-8")
-    with pytest.raises(MotionError, match="column tau1 is missing for 1 joints"):
+    with golden_error(MotionError):
         read_torques(path)
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no such device")
 def test_a_device_is_not_read():
-    with pytest.raises(MotionError, match="/dev/zero: it is a pipe or a device; a file is expected"):
+    with golden_error(MotionError):
         Trajectory.from_csv("/dev/zero")

@@ -10,6 +10,7 @@ from armdyn.motion.inverse_kinematics import tip_task
 from armdyn.motion.torques import contributions_along, torques_along
 from armdyn.robot.joints import joint_limits
 from arms import slowly
+from golden_messages import golden_error
 
 PLANAR, PUMA = Robot.load("planar"), Robot.load("puma560")
 NAME = "puma560_pick_and_place"
@@ -137,7 +138,7 @@ def test_the_robots_own_limits_are_the_default_of_joint_moves():
         table["move"][0]["max_acceleration"] = 5.0
     made = load_cycle(panda, table)
     assert (np.abs(made.qd).max(0) <= limits.velocity * (1 + 1e-9)).all()
-    with pytest.raises(ArmdynError, match=r"cycle: move\[1\]: the robot has no limits of velocity and"):
+    with golden_error(ArmdynError):
         cycle({"to": [0, 0]})
 
 
@@ -354,27 +355,25 @@ def test_what_is_wrong_in_a_file_is_named(moves, top, message):
 
 def test_joints_beyond_their_limits_are_refused_unless_allowed():
     table = {"start": [0, 0, -1.5, 0, 0.5, 0], "move": [{"to": [3.0, 0, -1.5, 0, 0.5, 0], "duration": 1}]}
-    with pytest.raises(
-        ArmdynError, match=r"cycle: joint 1 \('waist'\) leaves its range .* check_limits = false"
-    ):
+    with golden_error(ArmdynError):
         load_cycle(PUMA, table)
     assert load_cycle(PUMA, {**table, "check_limits": False}).duration == 1
 
 
 @pytest.mark.parametrize("given", ["nosuch.toml", 3])
 def test_files_that_are_not_there_are_refused(given):
-    with pytest.raises(ArmdynError, match=r"bundled name"):
+    with golden_error(ArmdynError):
         load_cycle(PLANAR, given)
 
 
 def test_files_that_are_not_toml_are_refused(tmp_path):
     (tmp_path / "c.toml").write_bytes(b"\xff")
-    with pytest.raises(ArmdynError, match=r"c.toml: not a text file; a cycle file is TOML in UTF-8"):
+    with golden_error(ArmdynError):
         load_cycle(PLANAR, tmp_path / "c.toml")
     with pytest.raises(
         ArmdynError, match=r"start: expected a list of 2 numbers, found \[-0\.0822, 0\.5072, "
     ):
         load_cycle(PLANAR, NAME)  # that of another robot
     (tmp_path / "c.toml").write_text("start = [", "utf-8")
-    with pytest.raises(ArmdynError, match=r"c.toml: not a TOML file"):
+    with golden_error(ArmdynError):
         load_cycle(PLANAR, tmp_path / "c.toml")

@@ -6,6 +6,7 @@ import pytest
 from armdyn import MotionError, Robot, Trajectory, exceeded_limits, simulate
 from armdyn.motion.timing.exceeded import exceeded, sentences
 from arms import Part, Plan, table_of
+from golden_messages import golden_error
 
 LIMITS = {"position": [-0.5, 0.8], "velocity": 1.0, "acceleration": 3.0, "jerk": 20.0, "torque": 2.0}
 
@@ -79,5 +80,5 @@ def test_runs_and_states():
     name = robot.coordinates[1]
     unit = "N m" if robot.model.coordinates[1].joint == "revolute" else "N"
     assert one.text == f"joint 2 ('{name}'): torque 2.5 {unit}, 125 % of its limit of 2 {unit}"
-    with pytest.raises(MotionError, match="found a run of a batch"):
+    with golden_error(MotionError):
         exceeded_limits(robot, simulate(robot, np.zeros((2, 3)), np.zeros(3), 0.01))

@@ -7,6 +7,7 @@ from armdyn import Robot, Trajectory, scale_to_limits, simulate, time_optimal
 from armdyn.motion.timing.exceeded import exceeded
 from armdyn.robot.joints import followers
 from armdyn.simulation.errors import SimulationError, SimulationWarning
+from golden_messages import golden_warning
 
 
 def arm(**limits):
@@ -97,5 +98,5 @@ def test_a_run_ends_where_a_follower_leaves_its_range(method):
 
 def test_a_batch_says_which_arms_pass_the_limit_of_a_follower():
     robot = arm(position=[-2.3, -0.4])
-    with pytest.warns(SimulationWarning, match="1 of 2 arms pass limits; first, joint 'link 2''"):
+    with golden_warning(SimulationWarning):
         simulate(robot, [[3.2, 1.0], [2.4, 1.6]], np.zeros((2, 2)), 0.3, method="rk4", step=1e-3)

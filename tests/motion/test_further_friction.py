@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from armdyn import Robot, Trajectory, retime, scale_to_limits, time_optimal
+from arms import slowly
 from one_joint import one_joint, shares
 
 STRIBECK = {"level": 0.8, "velocity": 0.5}
@@ -42,7 +43,7 @@ def torque_share(robot, trajectory):
 
 
 @KINDS
-@pytest.mark.parametrize("gravity", [0.0, 1.0])
+@pytest.mark.parametrize("gravity", [slowly(0.0), 1.0])
 def test_scaled_motion_uses_its_limit_up(friction, gravity):
     robot = arm(gravity, friction)
     scaled = scale_to_limits(robot, SWING, faster=True)
@@ -54,7 +55,7 @@ def test_scaled_motion_uses_its_limit_up(friction, gravity):
 
 
 @KINDS
-@pytest.mark.parametrize("gravity", [0.0, 1.0])
+@pytest.mark.parametrize("gravity", [slowly(0.0), 1.0])
 def test_least_time_keeps_the_limit_and_is_bang_bang(friction, gravity):
     """One joint: a motion in least time is at its torque limit all along, or at its speed limit."""
     robot = arm(gravity, friction)

@@ -13,6 +13,7 @@ from armdyn.motion import MotionError
 from armdyn.motion.loads import Carried, Load
 from armdyn.simulation import ComputedTorque
 from arms import assert_same, generator_values, generators, law, robots
+from golden_messages import golden_error
 
 GEAR, ROTOR, LINK = 50, 0.002, 3.0
 
@@ -134,9 +135,7 @@ def test_motors_that_cannot_give_every_torque_are_refused():
             "link 2": {"coupling": {"link 1": 100}},
         },
     )
-    with pytest.raises(
-        ArmdynError, match=r"its 2 motors drive only 1 of 2 joints independently \(K is singular\)"
-    ):
+    with golden_error(ArmdynError):
         motor_loads(coupled, Trajectory.cubic([0, 0], [1, 1], 1.0))
 
 
@@ -191,9 +190,9 @@ def test_a_batch_has_the_loads_of_each_arm():
     found = MotorLoads.from_torques(robot, t, qd, stopped)
     assert np.isnan(found.energy[0, 0]).all()
     assert_same(found.energy[1], loads.energy[1], 1e-14)
-    with pytest.raises(MotionError, match=r"one index into the batch \(2, 3\)"):
+    with golden_error(MotionError):
         loads.arm(1)
-    with pytest.raises(MotionError, match="table: found a batch"):
+    with golden_error(MotionError):
         loads.table()
 
 

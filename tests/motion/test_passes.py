@@ -99,7 +99,7 @@ def test_loop_and_plain_python(seed: int) -> None:
         assert {found.upper, found.lower} == {expected.upper, expected.lower}
 
 
-@pytest.mark.parametrize("register", [16, 32, 64])
+@pytest.mark.parametrize("register", [slowly(16), 32, slowly(64)])
 def test_several_paths_at_once(register: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Compiled for 21 paths, by the evaluator, and path by path; some fail, at different intervals."""
     monkeypatch.setattr(loop_kernel, "vector_bytes", lambda: register)

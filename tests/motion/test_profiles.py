@@ -10,6 +10,7 @@ from armdyn.motion import MotionError
 from armdyn.motion.motion import Profile
 from armdyn.motion.profiles import cubic, jerk_limited, quintic, trapezoidal, triangular
 from arms import assert_same
+from golden_messages import golden_error
 
 
 def at(profile: Profile, t: float, side: str = "after") -> list[float]:
@@ -157,7 +158,7 @@ def test_cubic_and_quintic_and_their_end_states() -> None:
 @pytest.mark.parametrize("duration", [0.0, -1.0, float("nan")])
 def test_polynomials_of_no_duration_are_refused(duration: float) -> None:
     for law in (triangular, cubic, quintic):
-        with pytest.raises(MotionError, match="duration: found"):
+        with golden_error(MotionError):
             law(0.0, 1.0, duration)
 
 
@@ -246,14 +247,14 @@ def test_random_profiles_and_their_own_integrals() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "message"),
+    "data",
     [
-        ((0.0, 1.0, 1.0), "max_velocity: found 0.0; a positive number"),
-        ((1.0, -1.0, 1.0), "max_acceleration: found -1"),
-        ((1.0, 1.0, inf), "max_jerk: found inf"),
-        ((float("nan"), 1.0, 1.0), "max_velocity: found nan"),
+        (0.0, 1.0, 1.0),
+        (1.0, -1.0, 1.0),
+        (1.0, 1.0, inf),
+        (float("nan"), 1.0, 1.0),
     ],
 )
-def test_impossible_jerk_limits_are_refused(data: tuple[float, float, float], message: str) -> None:
-    with pytest.raises(MotionError, match=message):
+def test_impossible_jerk_limits_are_refused(data: tuple[float, float, float]) -> None:
+    with golden_error(MotionError):
         jerk_limited(0.0, pi - acos(0.1), *data)

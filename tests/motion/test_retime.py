@@ -10,6 +10,7 @@ from armdyn.motion.errors import MotionError
 from armdyn.motion.timing.retime import Retimed, motion_parts, retime
 from armdyn.motion.trajectory import Trajectory
 from arms import law, robots, slowly
+from golden_messages import golden_error
 
 END = 1.1  # s, of the given motions
 
@@ -128,7 +129,7 @@ def test_wrong_laws_are_refused() -> None:
         with pytest.raises(MotionError, match=problem):
             retime(robot, given, rule, duration)
     parts = motion_parts(robot, Trajectory.quintic([0, 1], [1, -2], END))
-    with pytest.raises(MotionError, match="those of another"):
+    with golden_error(MotionError):
         retime(robot, given, *laws()["wavy"], parts=parts)
-    with pytest.raises(MotionError, match="parts: expected what motion_parts gives, found int"):
+    with golden_error(MotionError):
         retime(robot, given, *laws()["wavy"], parts=3)  # type: ignore[arg-type]

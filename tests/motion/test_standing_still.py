@@ -110,7 +110,7 @@ def check(case: Case, rng: np.random.Generator) -> int:
     return int(still.sum())
 
 
-@pytest.mark.parametrize("name", in_suites(FOLLOWING, ("rp", "planar", "scara", "puma560")))
+@pytest.mark.parametrize("name", in_suites(FOLLOWING, ("rp", "planar", "scara")))
 @pytest.mark.parametrize("count", [3, pytest.param(50, marks=pytest.mark.slow)])
 def test_directions_of_joints_and_exact_arithmetic(name: str, count: int) -> None:
     rng = np.random.default_rng(1)
@@ -178,6 +178,7 @@ def test_an_arc_of_a_huge_circle_and_a_line() -> None:
     assert not arc.qdd[:, [0, 3, 5]].any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [slowly("stanford"), "puma560", slowly("panda")])
 def test_what_rounding_does_and_what_it_is_said_to_do(name: str) -> None:
     """At postures from Newton's method: q, and q' without the step that takes rounding for rest."""

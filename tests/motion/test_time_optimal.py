@@ -17,6 +17,7 @@ from armdyn.motion.timing.time_optimal import time_optimal
 from armdyn.motion.trajectory import Trajectory
 from armdyn.report import plot_path_speed
 from arms import law, robots, slowly
+from golden_messages import golden_error
 from one_joint import along, one_joint, shares, waypoints
 
 D, I, TAU = 1.7, 2.0, 3.0  # distance, inertia, torque limit of the single joint
@@ -126,7 +127,7 @@ def test_swinging_past_what_cannot_be_held() -> None:
     """At the horizontal gravity exceeds the torque: no slow motion passes, one with momentum does."""
     robot = one_joint(I, 4.0, gravity=4.5)
     given = Trajectory.quintic([-1.5], [1.2], 1.0)
-    with pytest.raises(MotionError, match="gravity and dry friction alone"):
+    with golden_error(MotionError):
         scale_to_limits(robot, given)
     assert_within(robot, time_optimal(robot, given))
 
@@ -361,15 +362,13 @@ def test_what_only_friction_holds_cannot_be_held_at_rest() -> None:
 
 def test_a_limit_of_a_joint_that_rests_bounds_nothing() -> None:
     robot, given = Robot.load("planar"), Trajectory.quintic([0, 1], [1, 1], 1.0)
-    with pytest.raises(MotionError, match="no limit bounds the speed"):
+    with golden_error(MotionError):
         time_optimal(robot, given, torque=np.inf, acceleration=[np.inf, 1.0])
 
 
 def test_impossible_paths_name_joint_and_place() -> None:
     robot, given = Robot.load("planar"), Trajectory.quintic([0, 0], [1, 0.5], 1.0)
-    with pytest.raises(
-        MotionError, match=r"joint 1 \('link 1'\) at .* % of the path \(t = .* s .*: gravity and"
-    ):
+    with golden_error(MotionError):
         time_optimal(robot, given, torque=[500, 3000])
     with pytest.raises(
         MotionError, match=r"joint 2 \('link 2'\) at .* % of the path .* need .* N m, the limit is 30"
@@ -389,5 +388,5 @@ def test_wrong_input_is_refused() -> None:
     }.items():
         with pytest.raises(MotionError, match=problem):
             time_optimal(robot, given, **arguments)
-    with pytest.raises(MotionError, match="does not move"):
+    with golden_error(MotionError):
         time_optimal(robot, Trajectory.quintic([1, 2], [1, 2], 1.0))

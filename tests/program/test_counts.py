@@ -6,6 +6,7 @@ import pytest
 from armdyn import Robot
 from armdyn.program import OPS, record
 from armdyn.robot.functions import FUNCTIONS, OF_TIP
+from arms import slowly
 from branched_arms import dual_arm
 from long_chains import chain, plain_chain
 from public_files import FOLDER, needs_files, quiet_load
@@ -76,9 +77,8 @@ def test_forward_dynamics_of_long_chains_is_linear_too():
     assert counts[32] / 32 <= 1.1 * counts[20] / 20
 
 
-LONG = ("forward_dynamics_derivatives", "inverse_dynamics_derivatives")  # long programs: recorded in seconds
 EACH = [
-    pytest.param(name, marks=pytest.mark.slow if name in LONG else ())
+    name if name in ("forward_dynamics", "regressor", "inertia") else slowly(name)
     for name in FUNCTIONS
     if name not in OF_TIP
 ]

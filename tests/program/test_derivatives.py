@@ -7,7 +7,7 @@ from armdyn import Robot
 from armdyn.program import OPS, evaluate, jacobian, record
 from armdyn.program.derive import _by_adjoints, _by_tangents
 from armdyn.robot.functions import STATE
-from arms import generators, law, robots, state
+from arms import generators, law, robots, slowly, state
 from long_chains import chain
 
 
@@ -111,7 +111,7 @@ def test_second_derivatives():
     np.testing.assert_allclose(evaluate(second, [a, b])[0], hessian, rtol=1e-14)
 
 
-@pytest.mark.parametrize("name", ["planar", "stanford", "manutec_r3", "panda"])
+@pytest.mark.parametrize("name", ["planar", "stanford", slowly("manutec_r3"), slowly("panda")])
 def test_inverse_dynamics_of_bundled_robots(name):
     robot = Robot.load(name)
     check(robot.program("inverse_dynamics"), state(robot, np.random.default_rng(3)))

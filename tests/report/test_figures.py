@@ -1,8 +1,6 @@
 """Figures: units on every axis, curves that are the data, lines that differ without colour."""
 
 import re
-import subprocess
-import sys
 import xml.etree.ElementTree as ET
 from math import gcd
 
@@ -40,6 +38,7 @@ from armdyn.report import (
     plot_tip,
     plot_trajectory,
 )
+from golden_messages import golden_error
 
 UNIT = re.compile(r"\[(rad|m|N m|N|s|J|%|1|1/s|rad/s|m/s|rad/s²|m/s²)\]")
 
@@ -217,6 +216,7 @@ def test_no_force_ellipsoid_where_the_structure_bears_forces():
     assert [text.get_text() for text in stretched.legends[0].get_texts()] == ["velocity"]
 
 
+@pytest.mark.slow
 def test_the_same_figure_gives_the_same_bytes(planar):
     robot, motion = planar
     assert svg(plot_strobe(robot, motion)) == svg(plot_strobe(robot, motion))
@@ -228,23 +228,6 @@ def test_figures_neither_follow_nor_change_the_users_settings(planar):
     with mpl.rc_context({"font.size": 20, "lines.linewidth": 9, "axes.grid": False}):
         assert svg(plot_tip(robot, motion)) == expected
         assert (mpl.rcParams["font.size"], mpl.rcParams["axes.grid"]) == (20, False)
-
-
-SCRIPT = """
-import sys
-from armdyn import Robot
-import armdyn.report
-assert "matplotlib" not in sys.modules  # only when a figure is asked for
-from armdyn.report import plot_arm
-plot_arm(Robot.load("planar"), [0.1, 0.2]).savefig(sys.argv[1])
-assert "matplotlib.pyplot" not in sys.modules
-"""
-
-
-def test_matplotlib_is_loaded_when_asked_for_and_pyplot_never(tmp_path):
-    path = tmp_path / "arm.png"
-    subprocess.run([sys.executable, "-c", SCRIPT, str(path)], check=True)
-    assert path.stat().st_size > 1000
 
 
 def test_names_the_font_lacks_are_left_out_of_titles():
@@ -297,7 +280,7 @@ def test_each_timing_keeps_its_line_whichever_are_drawn(planar):
 @pytest.mark.parametrize("q", [[0.1], [0.1, 0.2, 0.3], [0.1, np.nan], [[0.1, 0.2]], "text", None, [0.1, 1j]])
 @pytest.mark.parametrize("plot", [plot_arm, plot_ellipsoids, plot_dynamic_ellipsoid])
 def test_what_is_no_posture_is_refused(planar, plot, q):
-    with pytest.raises(ArmdynError, match=r"^q: "):
+    with golden_error(ArmdynError):
         plot(planar[0], q)
 
 
@@ -306,24 +289,24 @@ def test_what_is_no_posture_is_refused(planar, plot, q):
 )
 def test_what_is_no_motion_of_the_robot_is_refused(planar, plot):
     robot = planar[0]
-    with pytest.raises(ArmdynError, match="it moves 3 joints, but two-link planar arm has 2"):
+    with golden_error(ArmdynError):
         plot(robot, Trajectory.cubic(np.zeros(3), np.ones(3), 1.0))
-    with pytest.raises(ArmdynError, match="expected a Trajectory, found str"):
+    with golden_error(ArmdynError):
         plot(robot, "motion.csv")
 
 
 def test_other_wrong_arguments_are_refused(planar):
     robot, motion = planar
     for postures in (0, -1, 2.5):
-        with pytest.raises(ReportError, match="postures: found"):
+        with golden_error(ReportError):
             plot_strobe(robot, motion, postures)
     for plot in (plot_trajectory, plot_contributions):
-        with pytest.raises(ArmdynError, match="wrench"):
+        with golden_error(ArmdynError):
             plot(robot, motion, [1, 2])
-    with pytest.raises(ArmdynError, match="joints"):
+    with golden_error(ArmdynError):
         plot_path_speed(Robot.load("elbow"), time_optimal(robot, motion))
     many = simulate(robot, np.zeros((3, 2)), np.zeros(2), 0.01, method="rk4", progress=False)
-    with pytest.raises(ReportError, match="the energies of one are drawn"):
+    with golden_error(ReportError):
         plot_energy(many)
 
 

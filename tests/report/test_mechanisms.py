@@ -11,6 +11,7 @@ from armdyn.report.sections.motion import torque_peaks
 from armdyn.report.sections.robot import subtitle, write_description, write_robot
 from armdyn.report.sections.simulation import write_fall
 from armdyn.report.subject import Subject
+from arms import slowly
 from commands import run
 from spring_arms import sprung
 
@@ -28,7 +29,7 @@ def test_joints_that_follow_are_named_by_the_joints_they_follow():
     assert "; bend 1, forearm 1, bend 2, forearm 2, bend 3, forearm 3 follow by loops" in said
 
 
-@pytest.mark.parametrize("name", ["delta", "four_bar"])
+@pytest.mark.parametrize("name", [slowly("delta"), "four_bar"])
 def test_reports_of_loops_say_what_follows_and_why_there_are_no_equations(name):
     subject = Subject.of(Robot.load(name))
     page = words(write_robot(subject))

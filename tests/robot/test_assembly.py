@@ -7,6 +7,7 @@ from armdyn import Robot
 from armdyn.model import ModelError
 from armdyn.robot.assembly import LoopError
 from closed_chains import closed_states, five_bar, four_bar, four_bar_table, random_loop
+from golden_messages import golden_error
 
 
 def circles(a, r, b, s):
@@ -77,12 +78,12 @@ def test_what_cannot_be_closed_is_said():
     table = four_bar_table()
     table["link"][2]["origin"]["xyz"] = [1.6, 0, 0]
     robot = Robot.from_dict(table)
-    with pytest.raises(LoopError, match=r"q = \[2\]: the loop 'coupler - rocker' stays open by 0\.\d+ m"):
+    with golden_error(LoopError):
         robot.inverse_dynamics([2.0], [0.0], [0.0])
     with pytest.raises(LoopError, match=r"q = \[2\] \(row 1\)"):
         robot.gravity([[0.5], [2.0]])
     table["link"][2]["origin"]["xyz"] = [5, 0, 0]
-    with pytest.raises(ModelError, match="no posture was found that closes them; nearest to the guess"):
+    with golden_error(ModelError):
         Robot.from_dict(table)
 
 
@@ -94,7 +95,7 @@ def test_singular_postures_are_named():
     reach = (0.3 + 0.9) / 1.0  # crank and coupler in line
     end = np.pi - np.arccos((0.7**2 + 1 - reach**2) / (2 * 0.7))
     robot.inverse_dynamics([end + 0.01], [0], [0])
-    with pytest.raises(LoopError, match=r"a singular posture|stays open"):
+    with golden_error(LoopError):
         robot.inverse_dynamics([end], [0], [0])
 
 
@@ -121,14 +122,14 @@ def test_planar_loops_keep_two_of_five_rows():
 
 
 @pytest.mark.parametrize(
-    ("q", "near", "said"),
+    ("q", "near"),
     [
-        ([[1.0, 2.0], [3.0]], None, "q: expected numbers"),
-        ([1.0], [0.0, 1.0], r"near: expected \(3,\), found \(2,\)"),
-        ([1.0], "there", "near: expected numbers"),
-        ([1.0], np.zeros((4, 3)), r"near: expected \(3,\), found \(4, 3\)"),
+        ([[1.0, 2.0], [3.0]], None),
+        ([1.0], [0.0, 1.0]),
+        ([1.0], "there"),
+        ([1.0], np.zeros((4, 3))),
     ],
 )
-def test_arrays_of_wrong_shape_are_refused(q, near, said):
-    with pytest.raises(ModelError, match=said):
+def test_arrays_of_wrong_shape_are_refused(q, near):
+    with golden_error(ModelError):
         four_bar().assembly(q, near=near)

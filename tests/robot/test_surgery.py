@@ -7,6 +7,7 @@ from armdyn import ArmdynError, PhysicsWarning, Robot, point_mass
 from armdyn.description.source import bundled_table
 from armdyn.model import edit
 from arms import assert_same, quietly, state
+from golden_messages import golden_error
 
 HAND = {
     "name": "hand",
@@ -38,9 +39,7 @@ def test_a_file_and_a_bundled_robot_are_locked_like_an_import(tmp_path):
     assert Robot.load(tmp_path / "arm.toml", lock=lock) == robot.locked(lock)
     assert Robot.load("planar", lock={"link 1": 0.5}) == Robot.load("planar").locked({"link 1": 0.5})
     assert "joint 'wrist' is locked at 1/3*pi" in str(robot.locked(lock).model.notes)
-    with pytest.raises(
-        ArmdynError, match=r"^lock: planar: there is no joint or link 'x'; moving joints: link 1"
-    ):
+    with golden_error(ArmdynError):
         Robot.load("planar", lock={"x": 0})
 
 
@@ -49,7 +48,7 @@ def test_the_tip_of_a_file_welds_what_is_beside_its_chain(tmp_path):
     robot.save(tmp_path / "arm.toml")
     found = Robot.load(tmp_path / "arm.toml", tip="link 2", lock={"finger": 0.2})
     assert found == robot.locked({"wrist": 0, "finger": 0.2}).with_tip("link 2")
-    with pytest.raises(ArmdynError, match=r"^tip: planar: 'x' is no link below the base 'base'"):
+    with golden_error(ArmdynError):
         Robot.load("planar", tip="x")
     foot = {"name": "foot", "joint": "fixed", "origin": {"xyz": [0, 0, 1]}}
     lever = {"name": "lever", "joint": "revolute", "origin": {"xyz": [0, 0, 0]}, "axis": [0, 0, 1]}
@@ -58,9 +57,9 @@ def test_the_tip_of_a_file_welds_what_is_beside_its_chain(tmp_path):
         {"name": "arm", "convention": "frames", "gravity": [0, 0, -9.81], "link": [foot, lever]}
     )
     standing.save(tmp_path / "standing.toml")
-    with pytest.raises(ArmdynError, match=r"^tip: .*standing.toml: no joint moves 'foot'; moving .*: lever$"):
+    with golden_error(ArmdynError):
         Robot.load(tmp_path / "standing.toml", tip="foot")
-    with pytest.raises(ArmdynError, match=r"^snap: only for URDF and MJCF files; planar is a robot file$"):
+    with golden_error(ArmdynError):
         Robot.load("planar", snap=True)
 
 
@@ -92,30 +91,27 @@ def test_a_robot_without_its_hand_and_one_that_never_had_one():
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    "change",
     [
-        (lambda r: r.without("thumb"), "without: there is no link or joint 'thumb'; links: link 1"),
-        (lambda r: r.without("base"), "'base' is the fixed base, which all links hang on"),
-        (lambda r: r.without("link 1"), "without 'link 1' the robot would have no moving joint"),
-        (
-            lambda r: r.with_motors({"link 1": {"carrier": "hand", "axis": [0, 0, 1]}}).without("hand"),
-            "'hand' carries the motor of joint 'link 1', which stays; with_motors can put it",
-        ),
-        (lambda r: r.locked({"thumb": 0}), r"there is no joint or link 'thumb'; .*wrist \(link hand\)"),
-        (lambda r: r.locked({"wrist": 0, "hand": 0}), "joint 'wrist' is given twice"),
-        (lambda r: r.locked({"wrist": "x"}), "lock: joint 'wrist': unknown symbol 'x'; the robot's: g"),
-        (lambda r: r.locked({"wrist": "1/0"}), "lock: joint 'wrist'"),
-        (lambda r: r.locked(dict.fromkeys(r.joints, 0)), "would have no moving joint: link 1, link 2, wrist"),
-        (lambda r: r.locked(3), "lock: expected a table by joint, found 3"),
-        (lambda r: r.with_friction({"wrist": {"viscos": 1}}), "joint 'wrist'.viscos: unknown key; allowed"),
-        (lambda r: r.with_friction({"wrist": {"viscos": None}}), "joint 'wrist'.viscos: unknown key"),
-        (lambda r: r.with_friction({"wrist": {"viscous": -1}}), "friction.viscous: found -1; zero or"),
-        (lambda r: r.with_limits({"wrist": {"position": [1, -1]}}), "the lower limit comes first"),
-        (lambda r: r.with_limits({"wrist": 3}), "joint 'wrist': expected a table, found 3"),
+        lambda r: r.without("thumb"),
+        lambda r: r.without("base"),
+        lambda r: r.without("link 1"),
+        lambda r: r.with_motors({"link 1": {"carrier": "hand", "axis": [0, 0, 1]}}).without("hand"),
+        lambda r: r.locked({"thumb": 0}),
+        lambda r: r.locked({"wrist": 0, "hand": 0}),
+        lambda r: r.locked({"wrist": "x"}),
+        lambda r: r.locked({"wrist": "1/0"}),
+        lambda r: r.locked(dict.fromkeys(r.joints, 0)),
+        lambda r: r.locked(3),
+        lambda r: r.with_friction({"wrist": {"viscos": 1}}),
+        lambda r: r.with_friction({"wrist": {"viscos": None}}),
+        lambda r: r.with_friction({"wrist": {"viscous": -1}}),
+        lambda r: r.with_limits({"wrist": {"position": [1, -1]}}),
+        lambda r: r.with_limits({"wrist": 3}),
     ],
 )
-def test_what_is_refused(change, message):
-    with pytest.raises(ArmdynError, match=message):
+def test_what_is_refused(change):
+    with golden_error(ArmdynError):
         change(arm())
 
 
@@ -126,14 +122,12 @@ def test_locked_joints_of_a_relation_contradict_it():
         == robot.locked({"finger": 1.1})
         == robot.locked({"hand": 0.5, "finger": 1.1})
     )
-    with pytest.raises(
-        ArmdynError, match=r"closure 1: relation: these positions of finger, hand contradict it"
-    ):
+    with golden_error(ArmdynError):
         robot.locked({"wrist": 0.5, "finger": 1})
 
 
 def test_a_linkage_whose_crank_is_locked_cannot_move():
-    with pytest.raises(ArmdynError, match=r"loops: they leave no joint free to move; fixed joints: crank$"):
+    with golden_error(ArmdynError):
         Robot.load("four_bar").locked({"crank": 1.5})
 
 
@@ -185,7 +179,7 @@ def test_what_is_no_tool(tool, message):
     with pytest.raises(ArmdynError, match=f"^with_tip: {message}"):
         arm().with_tip("hand", tool)
     if isinstance(tool, np.ndarray):
-        with pytest.raises(ArmdynError, match=r"^payload: com"):
+        with golden_error(ArmdynError):
             arm().with_payload(1, tool)
 
 
@@ -206,7 +200,7 @@ def test_a_tensor_as_a_matrix_in_a_table():
     ]
     assert all(robot == made[0] for robot in made)
     for wrong in ([[1, 0], [0, 1]], [[1, 2, 0], [0, 1, 0], [0, 0, 1]], 3):
-        with pytest.raises(ArmdynError, match=r"inertia.*: expected"):
+        with golden_error(ArmdynError):
             Robot.from_dict(table | {"link": [link | {"inertia": wrong}, *table["link"][1:]]})
 
 
@@ -215,12 +209,12 @@ def test_crumbs_of_rounding_are_no_negative_moments():
     table = bundled_table("ur10")
     made = lambda xx: [table["link"][0] | {"inertia": {"xx": xx, "yy": 1.4e-20}}, *table["link"][1:]]  # noqa: E731
     quietly(lambda: Robot.from_dict(table | {"link": made(-1.35525e-20)}))
-    with pytest.raises(ArmdynError, match="none may be negative"):
+    with golden_error(ArmdynError):
         Robot.from_dict(table | {"link": made(-1e-9)})
 
 
 def test_names_that_are_nearly_right_and_files_for_xacro(tmp_path):
-    with pytest.raises(ArmdynError, match=r"cannot read 'puma56' .*; did you mean puma560\?$"):
+    with golden_error(ArmdynError):
         Robot.load("puma56")
     path = tmp_path / "arm.urdf.xacro"
     path.write_text("<robot name='a' xmlns:xacro='x'>\n<xacro:include filename='b'/></robot>")
@@ -239,7 +233,7 @@ def test_a_name_that_is_read_as_xacro_is_not_written_to_urdf(tmp_path, name):
     table = bundled_table("ur10")
     table["link"][2]["name"] = name
     robot = quietly(lambda: Robot.from_dict(table))
-    with pytest.raises(ArmdynError, match="for xacro; rename it"):
+    with golden_error(ArmdynError):
         robot.save(tmp_path / "arm.urdf")
     robot.save(tmp_path / "arm.toml")
     assert quietly(lambda: Robot.load(tmp_path / "arm.toml")) == robot

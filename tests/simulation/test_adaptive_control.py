@@ -7,6 +7,7 @@ import armdyn
 from armdyn import AdaptiveControl, Robot, Trajectory, joint_limits, simulate
 from armdyn.simulation import SimulationError, controller_source, steps_source
 from arms import assert_same, generators, law, models, related, robots, slowly
+from golden_messages import golden_error
 from simulation.test_export import library, needs_compiler, pointers
 from sliders import coupled, without_friction
 
@@ -281,49 +282,34 @@ def test_the_controller_in_c_over_a_motion(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("make", "complaint"),
+    "make",
     [
-        (lambda: AdaptiveControl(PLANAR, [0, 0], ["m3"]), "parameters: no parameter 'm3'; allowed: m1, mx1"),
-        (lambda: AdaptiveControl(PLANAR, [0, 0], "m2"), "parameters: found 'm2'; a list of names"),
-        (lambda: AdaptiveControl(PLANAR, [0, 0], 3), "parameters: found 3; a list of names"),
-        (
-            lambda: AdaptiveControl(PUMA, PUMA_REST, Robot.load("tx40").base_parameters(route="numeric")),
-            "base parameters are those of another robot",
-        ),
-        (lambda: AdaptiveControl(PLANAR, [0, 0], []), r"parameters: found \[\]; a list of names"),
-        (lambda: AdaptiveControl(PLANAR, [0, 0], ["m2", "m2"]), "each name once is expected"),
-        (
-            lambda: AdaptiveControl(PLANAR, [0, 0], PUMA.base_parameters()),
-            "base parameters are those of another",
-        ),
-        (lambda: AdaptiveControl(PLANAR, [0, 0], ["m2"], -1.0), "adaptation: found -1.0; gains are finite"),
-        (
-            lambda: AdaptiveControl(PLANAR, [0, 0], ["m2"], [1.0, 2.0]),
-            r"adaptation: expected .*\(\.\.\., 1\)",
-        ),
-        (lambda: AdaptiveControl(PLANAR, [0, 0], ["m2"], bandwidth=-1.0), "bandwidth: found -1.0"),
-        (lambda: AdaptiveControl(PLANAR, [0, 0], ["m2"], damping=0.0), "damping: found zeros"),
-        (
-            lambda: AdaptiveControl(PLANAR, [0, 0], ["m2"], estimates=[1, 2]),
-            r"estimates: expected .*\(\.\.\., 1\)",
-        ),
-        (lambda: AdaptiveControl(PLANAR, [0, 0], ["m2"], rate=None), "rate: found None; with a memory"),
-        (lambda: AdaptiveControl(PLANAR, [0, 0], ["m2"], rate=-5), "rate: found -5"),
-        (lambda: AdaptiveControl("planar", [0, 0], ["m2"]), "robot: expected a Robot, found str"),
-        (lambda: AdaptiveControl(PLANAR, PUMA_REST, ["m2"]), r"target: expected one number or \(\.\.\., 2\)"),
-        (
-            lambda: AdaptiveControl(PLANAR, [0, 0], ["m2"]).learnt([1.0, 2.0]),
-            r"memory: expected \(1,\), found",
-        ),
+        lambda: AdaptiveControl(PLANAR, [0, 0], ["m3"]),
+        lambda: AdaptiveControl(PLANAR, [0, 0], "m2"),
+        lambda: AdaptiveControl(PLANAR, [0, 0], 3),
+        lambda: AdaptiveControl(PUMA, PUMA_REST, Robot.load("tx40").base_parameters(route="numeric")),
+        lambda: AdaptiveControl(PLANAR, [0, 0], []),
+        lambda: AdaptiveControl(PLANAR, [0, 0], ["m2", "m2"]),
+        lambda: AdaptiveControl(PLANAR, [0, 0], PUMA.base_parameters()),
+        lambda: AdaptiveControl(PLANAR, [0, 0], ["m2"], -1.0),
+        lambda: AdaptiveControl(PLANAR, [0, 0], ["m2"], [1.0, 2.0]),
+        lambda: AdaptiveControl(PLANAR, [0, 0], ["m2"], bandwidth=-1.0),
+        lambda: AdaptiveControl(PLANAR, [0, 0], ["m2"], damping=0.0),
+        lambda: AdaptiveControl(PLANAR, [0, 0], ["m2"], estimates=[1, 2]),
+        lambda: AdaptiveControl(PLANAR, [0, 0], ["m2"], rate=None),
+        lambda: AdaptiveControl(PLANAR, [0, 0], ["m2"], rate=-5),
+        lambda: AdaptiveControl("planar", [0, 0], ["m2"]),
+        lambda: AdaptiveControl(PLANAR, PUMA_REST, ["m2"]),
+        lambda: AdaptiveControl(PLANAR, [0, 0], ["m2"]).learnt([1.0, 2.0]),
     ],
 )
-def test_what_makes_no_sense_is_refused(make, complaint):
-    with pytest.raises(SimulationError, match=complaint):
+def test_what_makes_no_sense_is_refused(make):
+    with golden_error(SimulationError):
         make()
 
 
 def test_load_friction_cannot_be_estimated():
     table = {"joint": "revolute", "a": 1, "alpha": 0, "d": 0, "mass": 2, "friction": {"load": 0.1}}
     robot = Robot.from_dict({"name": "one", "convention": "dh", "gravity": [0, -9.81, 0], "link": [table]})
-    with pytest.raises(SimulationError, match="parameters: torques are not linear in Fl1"):
+    with golden_error(SimulationError):
         AdaptiveControl(robot, [0.0], ["Fl1"])

@@ -16,6 +16,7 @@ from armdyn import (
 )
 from armdyn.simulation import SimulationError, controller_source
 from arms import assert_same, generators, law, robots, slowly
+from golden_messages import golden_error
 from pid_controller import PID
 from simulation.test_export import library, needs_compiler, pointers
 from simulation.test_loads import BODY, START, carried, move
@@ -119,6 +120,7 @@ def test_the_torques_of_a_sum():
     assert (total.jumps == np.unique(parts[2].jumps)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [slowly("adaptive"), "rk4"])
 def test_an_arm_that_is_guided_by_hand(method):
     """A push of 40 N moves the arm much further where most of its friction is compensated.
@@ -151,9 +153,9 @@ def test_rates_of_a_sum():
         SimulationError, match=r"PID has a memory and samples every 0\.001 s, the sum every 0\.004 s"
     ):
         GravityCompensation(PUMA, rate=250) + PID(PUMA, PUMA_REST)
-    with pytest.raises(SimulationError, match="the controllers are for 2 and 6 joints"):
+    with golden_error(SimulationError):
         gravity + GravityCompensation(PLANAR)
-    with pytest.raises(SimulationError, match="sum: expected a controller, found int"):
+    with golden_error(SimulationError):
         gravity + 3
 
 
@@ -181,6 +183,7 @@ def test_memories_of_a_sum_side_by_side(method):
     np.testing.assert_allclose(later, np.concatenate([one[1], two[1]]), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_sum_knows_the_loads_of_the_motion_it_follows():
     motion = carried(move(0.3), (0.1, 0.2))
     total = GravityCompensation(PUMA, 0.5) + ComputedTorque(PUMA, motion, stiffness=400.0)
@@ -226,26 +229,20 @@ def test_computed_torque_and_a_sum_follow_alike():
 
 
 @pytest.mark.parametrize(
-    ("make", "complaint"),
+    "make",
     [
-        (lambda: GravityCompensation(PUMA, -1.0), "fraction: found -1.0; gains are finite and not negative"),
-        (lambda: GravityCompensation("puma"), "robot: expected a Robot, found str"),
-        (lambda: FrictionCompensation(PUMA, smoothing=0.0), "smoothing: found 0.0; speeds of at least"),
-        (lambda: FrictionCompensation(PUMA, smoothing=1e-300), "smoothing: found 1e-300; speeds of at least"),
-        (lambda: GravityCompensation(PUMA, saturated="no"), "saturated: found 'no'; True or False"),
-        (lambda: GravityCompensation(PUMA)("now", PUMA_REST, 0), "t: expected numbers, found 'now'"),
-        (lambda: GravityCompensation(PUMA)(0.0, "home", 0), "q: expected numbers, found 'home'"),
-        (
-            lambda: FrictionCompensation(PUMA, target=PUMA_REST),
-            "target: expected a Trajectory or None, found nd",
-        ),
-        (
-            lambda: FrictionCompensation(PUMA, target=Trajectory.cubic([0.0], [1.0], 1.0)),
-            "the trajectory has 1 joints, the robot has 6",
-        ),
-        (lambda: FrictionCompensation(PUMA, rate="often"), "rate: expected"),
+        lambda: GravityCompensation(PUMA, -1.0),
+        lambda: GravityCompensation("puma"),
+        lambda: FrictionCompensation(PUMA, smoothing=0.0),
+        lambda: FrictionCompensation(PUMA, smoothing=1e-300),
+        lambda: GravityCompensation(PUMA, saturated="no"),
+        lambda: GravityCompensation(PUMA)("now", PUMA_REST, 0),
+        lambda: GravityCompensation(PUMA)(0.0, "home", 0),
+        lambda: FrictionCompensation(PUMA, target=PUMA_REST),
+        lambda: FrictionCompensation(PUMA, target=Trajectory.cubic([0.0], [1.0], 1.0)),
+        lambda: FrictionCompensation(PUMA, rate="often"),
     ],
 )
-def test_what_makes_no_sense_is_refused(make, complaint):
-    with pytest.raises(SimulationError, match=complaint):
+def test_what_makes_no_sense_is_refused(make):
+    with golden_error(SimulationError):
         make()

@@ -16,6 +16,7 @@ from armdyn.simulation import (
     simulate,
 )
 from arms import slowly
+from golden_messages import golden_error
 from sliders import slider, without_friction
 
 PANDA = Robot.load("panda")
@@ -51,6 +52,7 @@ def test_computed_torque_follows_a_trajectory_and_corrects_a_wrong_start(method)
     assert np.abs(run.balance).max() < 1e-6
 
 
+@pytest.mark.slow
 def test_computed_torque_with_friction_follows_to_rounding():
     """The PUMA with all its friction; the target never rests on the way."""
     start, end = np.array([0, 0.5, -0.5, 0.2, 0.3, 0]), np.array([0.8, 1.2, 0.3, 1, 1.2, 1])
@@ -113,7 +115,7 @@ def test_a_planar_arm_is_controlled_in_its_plane():
     place = PLANAR.pose([0.5, 1.0])[:3, 3]
     run = simulate(PLANAR, [0.2, 0.3], [0, 0], 3.0, OperationalControl(PLANAR, TipPoint(place)), output=0.1)
     np.testing.assert_allclose(PLANAR.pose(run.q[-1])[:3, 3], place, atol=1e-9)
-    with pytest.raises(SimulationError, match="2 joints cannot control 3 directions"):
+    with golden_error(SimulationError):
         OperationalControl(PLANAR, TipPoint(place, rotation=np.eye(3)))
 
 
@@ -127,6 +129,7 @@ def test_out_of_reach_and_from_a_singularity_the_arm_stays_tame(start):
     np.testing.assert_allclose(run.q[-1], [np.arctan2(0.2, 2.5), 0], atol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("away", [pytest.param(1.3, marks=pytest.mark.slow), 3.0])
 @pytest.mark.parametrize("method", [slowly("adaptive"), "rk4"])
 def test_a_target_far_out_of_reach_does_not_tear_at_the_arm(away, method):
@@ -164,6 +167,7 @@ def test_laws_and_the_robots_functions():
     np.testing.assert_allclose(op(0.0, q, qd), tau, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_null_space_torques_do_not_move_the_tip():
     rng = np.random.default_rng(8)
     q, qd = rng.uniform(-1, 1, (2, 7))
@@ -244,39 +248,33 @@ POINT = TipPoint([0.4, 0.1, 0.5])
 
 
 @pytest.mark.parametrize(
-    ("make", "complaint"),
+    "make",
     [
-        (lambda: PDGravity(PANDA, READY, -1.0, 1.0), "stiffness: found -1.0; gains are finite"),
-        (lambda: PDGravity(PANDA, READY[:3], 1.0, 1.0), r"target: expected one number or \(\.\.\., 7\)"),
-        (lambda: PDGravity(PANDA, READY * np.nan, 1.0, 1.0), "target: expected finite numbers, found nan"),
-        (lambda: ComputedTorque(PANDA, Trajectory.cubic([0.0], [1.0], 1.0)), "1 joints, the robot has 7"),
-        (lambda: ComputedTorque("panda", READY), "robot: expected a Robot, found str"),
-        (lambda: OperationalControl(PANDA, [0, 0, 0]), "target: found list; .* TipPoint or TipLine"),
-        (lambda: PDGravity(PANDA, READY, "hard", 1.0), "stiffness: expected numbers, found 'hard'"),
-        (
-            lambda: PDGravity(PANDA, READY, [1.0, 2.0], 1.0),
-            r"stiffness: expected one number or \(\.\.\., 7\), found \(2,\)",
-        ),
-        (lambda: ComputedTorque(PANDA, READY, "hard"), "stiffness: expected numbers, found 'hard'"),
-        (lambda: ComputedTorque(PANDA, None), "target: expected numbers, found None"),
-        (
-            lambda: OperationalControl(PANDA, POINT, posture=READY * np.nan),
-            "posture: expected finite numbers, found nan",
-        ),
-        (lambda: OperationalControl(PANDA, POINT, posture=[1.0]), r"posture: .*\(..., 7\), found \(1,\)"),
-        (lambda: OperationalControl(PANDA, POINT, np.ones(6)), r"stiffness: .*\(..., 3\), found \(6,\)"),
-        (lambda: OperationalControl(PANDA, POINT, damped="much"), "damped: expected numbers, found "),
-        (lambda: OperationalControl(PANDA, POINT, damped=-1.0), "damped: found -1.0"),
-        (lambda: TipPoint("here"), "place: expected numbers, found 'here'"),
-        (lambda: TipPoint([0, 0, 0], "up"), "rotation: expected numbers, found 'up'"),
-        (lambda: TipLine([0, 0, 0], [1, 0, 0], "long"), "duration: expected one number, found 'long'"),
-        (lambda: TipPoint([0, 0]), r"place: expected \(3,\), three coordinates, found \(2,\)"),
-        (lambda: TipPoint([0, 0, 0], 2 * np.eye(3)), "rotation: expected a rotation matrix"),
-        (lambda: TipLine([0, 0, 0], [1, 0, 0], 0.0), "duration: found 0 s; a positive time"),
+        lambda: PDGravity(PANDA, READY, -1.0, 1.0),
+        lambda: PDGravity(PANDA, READY[:3], 1.0, 1.0),
+        lambda: PDGravity(PANDA, READY * np.nan, 1.0, 1.0),
+        lambda: ComputedTorque(PANDA, Trajectory.cubic([0.0], [1.0], 1.0)),
+        lambda: ComputedTorque("panda", READY),
+        lambda: OperationalControl(PANDA, [0, 0, 0]),
+        lambda: PDGravity(PANDA, READY, "hard", 1.0),
+        lambda: PDGravity(PANDA, READY, [1.0, 2.0], 1.0),
+        lambda: ComputedTorque(PANDA, READY, "hard"),
+        lambda: ComputedTorque(PANDA, None),
+        lambda: OperationalControl(PANDA, POINT, posture=READY * np.nan),
+        lambda: OperationalControl(PANDA, POINT, posture=[1.0]),
+        lambda: OperationalControl(PANDA, POINT, np.ones(6)),
+        lambda: OperationalControl(PANDA, POINT, damped="much"),
+        lambda: OperationalControl(PANDA, POINT, damped=-1.0),
+        lambda: TipPoint("here"),
+        lambda: TipPoint([0, 0, 0], "up"),
+        lambda: TipLine([0, 0, 0], [1, 0, 0], "long"),
+        lambda: TipPoint([0, 0]),
+        lambda: TipPoint([0, 0, 0], 2 * np.eye(3)),
+        lambda: TipLine([0, 0, 0], [1, 0, 0], 0.0),
     ],
 )
-def test_controllers_that_make_no_sense_are_refused(make, complaint):
-    with pytest.raises(SimulationError, match=complaint):
+def test_controllers_that_make_no_sense_are_refused(make):
+    with golden_error(SimulationError):
         make()
 
 

@@ -82,6 +82,7 @@ def test_joint_motions(name, controller, method):
     assert error < (0.13 if name == "tx40" else 0.11) * 0.3  # the TX40 rubs more than others, for its size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["line", slowly("circle")])
 @pytest.mark.parametrize("name", ROBOTS)
 def test_lines_and_circles_in_joint_space(name, path):
@@ -103,6 +104,7 @@ def test_lines_and_circles_in_joint_space(name, path):
         check_tracking(robot, motion, controller(robot, motion))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [slowly("adaptive"), "rk4"])
 @pytest.mark.parametrize("name", ROBOTS)
 def test_operational_control_along_a_line(name, method):

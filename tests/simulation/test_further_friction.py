@@ -7,6 +7,7 @@ from scipy.optimize import brentq
 
 from armdyn import ArmdynError, Robot, Trajectory, simulate
 from armdyn.simulation import ComputedTorque
+from arms import slowly
 
 ALL = {
     "viscous": 0.5,
@@ -49,7 +50,7 @@ def test_load_friction_holds_and_then_takes_its_part(how, force, expected):
     assert run.qd[-1, 0] == pytest.approx((expected - 20) / 2, abs=1e-9)
 
 
-@BOTH
+@pytest.mark.parametrize("how", [{}, slowly({"method": "rk4", "step": 1e-3})], ids=["adaptive", "fixed"])
 def test_power_lost_to_friction_closes_the_balance(how):
     robot = slider(gravity=3.0, **ALL)
     t = np.linspace(0, 3, 601)
@@ -100,6 +101,7 @@ def test_stick_and_slip_and_an_independent_integration():
     assert slides == pytest.approx([begin for begin, _ in instants], abs=1e-6)
 
 
+@pytest.mark.slow
 def test_controller_compensates_all_friction():
     """With the friction of the target's speed in the feed-forward, the target is followed closely."""
     robot = slider(gravity=3.0, **ALL)

@@ -17,6 +17,7 @@ from armdyn import (
 from armdyn.motion.loads import Carried, Load
 from armdyn.simulation import SimulationError
 from arms import slowly
+from golden_messages import golden_error, golden_warning
 
 BODY = Load.of(3.0, [0.02, -0.01, 0.1], [0.02, 0.001, -0.002, 0.03, 0.003, 0.015])
 START = np.array([0.0, 0.3, -1.0, 0.2, 0.4, 0.0])
@@ -37,6 +38,7 @@ def move(duration: float = 0.6) -> Trajectory:
     return Trajectory.quintic(START, START + np.array([0.4, 0.3, -0.3, 0.2, 0.1, 0.5]), duration)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [pytest.param("adaptive", marks=pytest.mark.slow), "rk4"])
 def test_a_simulation_with_a_load_is_two_simulations(puma: Robot, method: str) -> None:
     torques = np.linspace(1.0, 2.0, 13)[:, None] * np.ones(6)
@@ -105,18 +107,19 @@ def test_batches_carry_loads(puma: Robot) -> None:
 
 
 @pytest.mark.parametrize(
-    ("loads", "text"),
+    "loads",
     [
-        (3, "loads: found int"),
-        ("all", "loads: found str"),
-        ([1], "loads: found list"),
+        3,
+        "all",
+        [1],
     ],
 )
-def test_what_loads_may_not_be(puma: Robot, loads: object, text: str) -> None:
-    with pytest.raises(SimulationError, match=text):
+def test_what_loads_may_not_be(puma: Robot, loads: object) -> None:
+    with golden_error(SimulationError):
         simulate(puma, START, 0, 0.1, loads=loads)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [slowly("adaptive"), "rk4"])
 def test_a_memory_goes_on_where_a_load_changes(puma: Robot, method: str) -> None:
     motion = move()
@@ -162,7 +165,7 @@ def test_an_arm_that_stops_after_a_load_changed_tells_the_time_of_the_whole_run(
     arm = Robot.load("panda")
     q, qd = [0.0, 0.3, 0.0, -1.5, 0.0, 1.8, 0.0], [0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0]
     loads = [Carried(0.2, 2.0, Load.of(1.0))]
-    with pytest.warns(SimulationWarning, match="joint 4"):
+    with golden_warning(SimulationWarning):
         run = simulate(arm, q, qd, 2.0, arm.gravity(np.array(q)), loads=loads, limits="stop")
     (passed,) = run.limits_passed
     assert passed.time > 0.2

@@ -93,7 +93,7 @@ def compare(loop, counts, given):
         np.testing.assert_allclose(given[name], x, rtol=1e-9, atol=1e-10)
 
 
-@pytest.mark.parametrize("register", [16, 32, 64])
+@pytest.mark.parametrize("register", [slowly(16), 32, slowly(64)])
 @pytest.mark.parametrize("drive", [*map(slowly, ("constant", "law", "sampled")), "memory"])
 def test_register_widths(drive, register, monkeypatch):
     monkeypatch.setattr(loop_kernel, "vector_bytes", lambda: register)

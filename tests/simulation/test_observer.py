@@ -15,6 +15,7 @@ from armdyn.motion.loads import Carried, Load, Loaded
 from armdyn.simulation import SimulationError, observer_source
 from arms import assert_same, generators, law, models, quietly, related, robots, slowly
 from friction_arms import rubbing
+from golden_messages import golden_error
 
 PUMA, PANDA = Robot.load("puma560"), Robot.load("panda")
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
@@ -236,9 +237,7 @@ def test_loads_taken_up_in_motion_are_no_torques_from_outside(robot, rng):
 
 
 @needs_compiler
-@pytest.mark.parametrize(
-    ("scalar", "tolerance"), [("double", 1e-12), pytest.param("float", 1e-2, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("scalar", "tolerance"), [slowly("double", 1e-12), slowly("float", 1e-2)])
 def test_payloads_told_sample_by_sample_in_c_and_in_python(scalar, tolerance, tmp_path):
     """Loads that change while the arm moves; Python is told only when they do."""
     rng = np.random.default_rng(3)
@@ -395,9 +394,9 @@ def test_wrong_input_is_refused():
     q = np.zeros(6)
     with pytest.raises(SimulationError, match="gain: found 0; positive numbers are expected"):
         MomentumObserver(PUMA, 0)
-    with pytest.raises(SimulationError, match="gain: expected one number or"):
+    with golden_error(SimulationError):
         MomentumObserver(PUMA, [1, 2])
-    with pytest.raises(SimulationError, match="threshold: found -1; positive"):
+    with golden_error(SimulationError):
         MomentumObserver(PUMA, 1, threshold=-1)
     with pytest.raises(SimulationError, match="step: found 0 s; a positive time is expected"):
         MomentumObserver(PUMA, 1, 0)
@@ -408,12 +407,12 @@ def test_wrong_input_is_refused():
     with pytest.raises(SimulationError, match="held: found 1; True or False"):
         MomentumObserver(PUMA, 1, held=1)
     observer = MomentumObserver(PUMA, 1)
-    with pytest.raises(SimulationError, match="expected samples over time"):
+    with golden_error(SimulationError):
         observer.run(q, q, q)
-    with pytest.raises(SimulationError, match="qd: expected finite numbers, found nan"):
+    with golden_error(SimulationError):
         observer.update(q, q * np.nan, q)
     observer.update(q, q, q)
-    with pytest.raises(SimulationError, match=r"found arms \(2,\), before \(\)"):
+    with golden_error(SimulationError):
         observer.update(np.zeros((2, 6)), q, q)
     for wrong, message in [
         ([1, 2], r"payload: expected \(..., 10\), found \(2,\)"),
@@ -432,11 +431,11 @@ def test_wrong_input_is_refused():
         with pytest.raises(SimulationError, match=message):
             observer.run(q, q, q, t=wrong)
     carrying = Trajectory.cubic(np.zeros(6), np.ones(6), 1.0).carrying(1).loaded(PUMA)
-    with pytest.raises(SimulationError, match="payload: the loads of the motion are known"):
+    with golden_error(SimulationError):
         MomentumObserver(carrying, 1).update(q[0], q[0], q[0], 1)
-    with pytest.raises(SimulationError, match=r"inputs: found \['wrench'\]; allowed"):
+    with golden_error(SimulationError):
         observer_source(observer, inputs=["wrench"])
-    with pytest.raises(SimulationError, match="expected a MomentumObserver, found Robot"):
+    with golden_error(SimulationError):
         observer_source(PUMA)
-    with pytest.raises(SimulationError, match="scalar: found 'half'"):
+    with golden_error(SimulationError):
         observer_source(observer, scalar="half")

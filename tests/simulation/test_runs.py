@@ -10,6 +10,7 @@ from armdyn import Robot
 from armdyn.motion import Trajectory
 from armdyn.simulation import SimulationError, SimulationWarning, simulate
 from arms import slowly
+from golden_messages import golden_error, golden_warning
 from sliders import slider
 
 PLANAR = Robot.load("planar")
@@ -124,7 +125,7 @@ def test_the_file_of_one_arm_of_a_batch(tmp_path):
     table = np.genfromtxt(tmp_path / "run.csv", delimiter=",", names=True)
     np.testing.assert_array_equal(table["q1"], run.q[:, 1, 0])
     for arm in (None, 2, (0, 0), 0.5, "a"):
-        with pytest.raises(SimulationError, match="arm: found"):
+        with golden_error(SimulationError):
             run.to_csv(tmp_path / "run.csv", arm=arm)
 
 
@@ -165,7 +166,7 @@ def test_torques_that_are_not_numbers(method, instant):
     def torque(t, q, qd):
         return np.where(t > instant, np.nan, 0.0) + 0 * q
 
-    with pytest.warns(SimulationWarning, match="at t = "):
+    with golden_warning(SimulationWarning):
         run = simulate(PLANAR, Q0, [0, 0], 1.0, torque, method=method, output=0.01)
     assert "max_steps" not in run.message
     np.testing.assert_allclose(run.t[-1], max(instant, 0), atol=0.011)
@@ -175,7 +176,7 @@ def test_torques_that_are_not_numbers(method, instant):
 @pytest.mark.parametrize("method", METHODS)
 def test_torques_that_are_not_numbers_on_what_sticks(method):
     for torque, wrench in ((lambda t, q, qd: np.nan * q, None), (None, lambda t, q, qd: np.full(6, np.nan))):
-        with pytest.warns(SimulationWarning, match="at t = 0 s"):
+        with golden_warning(SimulationWarning):
             run = simulate(slider(), [0.1], [0.0], 1.0, torque, wrench=wrench, method=method, output=0.1)
         assert (run.q == [[0.1]]).all()
 
@@ -185,7 +186,7 @@ def test_arms_that_diverge_and_arms_that_do_not(method):
     """Each for itself: which and when is said, the others go on."""
     robot = slider(1.0, 0.0)
     q = np.array([[0.0], [1.0], [0.0], [2.0]])
-    with pytest.warns(SimulationWarning, match=r"arm \(1,\): it diverged at t = .*; arm \(3,\): it diverged"):
+    with golden_warning(SimulationWarning):
         run = simulate(robot, q, 0 * q, 2.0, lambda t, q, qd: 100 * q, method=method, output=0.1)
     assert run.t[-1] == 2.0
     assert (run.q[:, [0, 2]] == 0).all()
@@ -197,7 +198,7 @@ def test_arms_that_diverge_and_arms_that_do_not(method):
 def test_a_long_list_of_arms_is_cut_short():
     robot = slider(1.0, 0.0)
     q = np.ones((9, 1))
-    with pytest.warns(SimulationWarning, match="and 6 more$"):
+    with golden_warning(SimulationWarning):
         simulate(robot, q, 0 * q, 2.0, lambda t, q, qd: 100 * q, method="rk4", output=0.1)
 
 
@@ -262,50 +263,44 @@ def test_progress_does_not_wait_for_a_state_to_keep(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("change", "complaint"),
+    "change",
     [
-        ({"robot": "planar"}, "robot: expected a Robot, found str"),
-        ({"q0": [1.0]}, r"q0: expected one number or \(\.\.\., 2\), found \(1,\)"),
-        ({"qd0": "fast"}, "qd0: expected numbers, found 'fast'"),
-        ({"q0": [np.nan, 0]}, "q0: expected finite numbers, found nan"),
-        ({"q0": np.zeros((3, 2)), "qd0": np.zeros((4, 2))}, "q0, qd0: shapes"),
-        ({"q0": np.zeros((0, 2))}, "at least one arm"),
-        ({"duration": 0.0}, "duration: found 0.*; a positive number"),
-        ({"duration": np.inf}, "duration: found inf"),
-        ({"duration": "long"}, "duration: expected one number, found 'long'"),
-        ({"step": -1e-3}, "step: found -0.001"),
-        ({"output": 0}, "output: found 0"),
-        ({"rtol": 0}, "rtol: found 0"),
-        ({"method": "euler"}, "method: found 'euler'; allowed: 'adaptive', 'rk4'"),
-        ({"torque": [1.0]}, r"torque: found shape \(1,\); allowed"),
-        ({"torque": "hard"}, "torque: expected an array, a function of .* or a controller, found 'hard'"),
-        ({"torque": [np.inf, 0]}, "torque: expected finite numbers, found inf"),
-        ({"torque": np.zeros((1, 2))}, "torque: samples over time are at least two"),
-        ({"torque": np.zeros((2, 3, 2))}, r"torque: found shape \(2, 3, 2\)"),
-        ({"torque": lambda t, q, qd: [1.0]}, r"torque\(t, q, qd\): expected \(\.\.\., 2\), found \(1,\)"),
-        ({"torque": lambda t, q, qd: "ab"}, r"torque\(t, q, qd\): expected numbers, found 'ab'"),
-        (
-            {"torque": lambda t, q, qd: 1j * q},
-            r"torque\(t, q, qd\): expected numbers, found an array of complex",
-        ),
-        ({"wrench": lambda t, q, qd: np.zeros((3, 6))}, r"wrench\(t, q, qd\): .*\(6,\), found \(3, 6\)"),
-        (
-            {"torque": Trajectory.quintic([0, 0], [1, 1], 1.0)},
-            "a controller, found an object of type .*Trajectory",
-        ),
-        ({"wrench": [1, 2, 3]}, r"wrench: found shape \(3,\)"),
-        ({"q0": np.zeros((3, 2)), "torque": np.zeros((4, 2))}, r"torque: found shape \(4, 2\)"),
-        ({"duration": 1e30, "method": "rk4"}, "too many"),
-        ({"duration": 1e9}, r"output: 1,000,000,000,00\d instants of 1 arm would take .* GiB"),
+        {"robot": "planar"},
+        {"q0": [1.0]},
+        {"qd0": "fast"},
+        {"q0": [np.nan, 0]},
+        {"q0": np.zeros((3, 2)), "qd0": np.zeros((4, 2))},
+        {"q0": np.zeros((0, 2))},
+        {"duration": 0.0},
+        {"duration": np.inf},
+        {"duration": "long"},
+        {"step": -1e-3},
+        {"output": 0},
+        {"rtol": 0},
+        {"method": "euler"},
+        {"torque": [1.0]},
+        {"torque": "hard"},
+        {"torque": [np.inf, 0]},
+        {"torque": np.zeros((1, 2))},
+        {"torque": np.zeros((2, 3, 2))},
+        {"torque": lambda t, q, qd: [1.0]},
+        {"torque": lambda t, q, qd: "ab"},
+        {"torque": lambda t, q, qd: 1j * q},
+        {"wrench": lambda t, q, qd: np.zeros((3, 6))},
+        {"torque": Trajectory.quintic([0, 0], [1, 1], 1.0)},
+        {"wrench": [1, 2, 3]},
+        {"q0": np.zeros((3, 2)), "torque": np.zeros((4, 2))},
+        {"duration": 1e30, "method": "rk4"},
+        {"duration": 1e9},
     ],
 )
-def test_what_makes_no_sense_is_refused(change, complaint):
+def test_what_makes_no_sense_is_refused(change):
     given = {"robot": PLANAR, "q0": Q0, "qd0": [0, 0], "duration": 0.1} | change
-    with pytest.raises(SimulationError, match=complaint):
+    with golden_error(SimulationError):
         simulate(**given)
 
 
 @pytest.mark.parametrize("wrong", [[True, False], ["1", "2"], [1j, 0]])
 def test_words_truth_values_and_complex_numbers_are_no_positions(wrong):
-    with pytest.raises(SimulationError, match=r"q0: expected numbers, found .* in a list"):
+    with golden_error(SimulationError):
         simulate(Robot.load("planar"), wrong, [0, 0], 0.1)

@@ -87,7 +87,7 @@ def test_dry_friction_holds_a_spring_up_to_its_level():
     [
         slowly(lambda robot, q: PDGravity(robot, q, stiffness=50, damping=5)),
         slowly(lambda robot, q: GravityCompensation(robot)),
-        ComputedTorque,
+        slowly(ComputedTorque),
         lambda robot, q: OperationalControl(robot, TipPoint(robot.pose(q)[:3, 3])),
         lambda robot, q: AdaptiveControl(robot, q, ["Ks1"], adaptation=0, damping=5),
     ],

@@ -11,6 +11,7 @@ import pytest
 
 from armdyn import ArmdynError, Robot
 from armdyn.exact.coordinates import CombinationError, CoordinateError
+from golden_messages import golden_error
 
 STATES = [np.random.default_rng(seed).uniform(-1.4, 1.4, 4) for seed in range(5)]
 
@@ -279,7 +280,7 @@ def test_gears_on_joints_that_follow_are_motor_coordinates_too():
     q, qd = STATES[0][:2], STATES[0][2:]
     same_in_coordinates(robot, found, found.J, (q, qd))
     table["link"][0]["motor"] = {"gear": 2, "inertia": 1}
-    with pytest.raises(CoordinateError, match=r"3 motors for 2 here: .* have motors, too: left, right"):
+    with golden_error(CoordinateError):
         Robot.from_dict(table).equations().in_motor_coordinates()
 
 
@@ -312,9 +313,9 @@ def gears():
 
 def test_motor_coordinates_need_a_motor_on_every_joint():
     half = planar([link(1, motor={"gear": 2, "inertia": 1}), link(2)]).equations()
-    with pytest.raises(CoordinateError, match=r"a motor on every joint; none on: link 2"):
+    with golden_error(CoordinateError):
         half.in_motor_coordinates()
-    with pytest.raises(CoordinateError, match=r"none on: link 2"):
+    with golden_error(CoordinateError):
         half.motor_torques()
 
 
@@ -386,42 +387,42 @@ def test_tip_coordinates_of_an_arm_whose_jacobian_has_zeros():
 
 
 @pytest.mark.parametrize(
-    ("J", "message"),
+    "J",
     [
-        ([[1, 0]], r"expected 2×2, found 1 rows"),
-        ([[1, 0, 0], [0, 1, 0]], r"expected 2×2"),
-        ([[1, 2], [2, 4]], r"J is singular"),
-        ([["c1", "c1"], ["s1", "s1"]], r"singular everywhere"),
+        [[1, 0]],
+        [[1, 0, 0], [0, 1, 0]],
+        [[1, 2], [2, 4]],
+        [["c1", "c1"], ["s1", "s1"]],
     ],
 )
-def test_coordinates_that_do_not_fit_are_refused(J, message):
-    with pytest.raises(CoordinateError, match=message):
+def test_coordinates_that_do_not_fit_are_refused(J):
+    with golden_error(CoordinateError):
         Robot.load("planar").equations().in_coordinates(J)
 
 
 def test_unknown_name_in_the_coordinates_is_refused_with_the_known_ones():
-    with pytest.raises(ArmdynError, match=r"'x' is not in these equations; they have .*ml1"):
+    with golden_error(ArmdynError):
         Robot.load("planar").equations().in_coordinates([[1, "x"], [0, 1]])
 
 
 @pytest.mark.parametrize(
-    ("combinations", "message"),
+    "combinations",
     [
-        ({"a1": "ml1*l1"}, r"'a1' is not a new name"),
-        ({"two words": "ml1"}, r"'two words' is not a new name"),
-        ({"x": "a1"}, r"x = a1: it cannot be solved"),
-        ({"x": "ml1**2"}, r"it cannot be solved"),
-        ({"x": "3"}, r"it cannot be solved"),
-        ({"x": "Il1", "y": "2*Il1"}, r"y = .*it cannot be solved"),
+        {"a1": "ml1*l1"},
+        {"two words": "ml1"},
+        {"x": "a1"},
+        {"x": "ml1**2"},
+        {"x": "3"},
+        {"x": "Il1", "y": "2*Il1"},
     ],
 )
-def test_combinations_that_cannot_be_solved_are_refused(combinations, message):
-    with pytest.raises(CombinationError, match=message):
+def test_combinations_that_cannot_be_solved_are_refused(combinations):
+    with golden_error(CombinationError):
         Robot.load("planar").equations().in_terms_of(combinations)
 
 
 def test_unknown_symbol_in_a_combination_is_refused_with_the_known_ones():
-    with pytest.raises(ArmdynError, match=r"unknown symbol 'nope'; declared symbols: .*ml1"):
+    with golden_error(ArmdynError):
         Robot.load("planar").equations().in_terms_of({"x": "nope*2"})
 
 

@@ -28,6 +28,7 @@ def test_short_equations_are_written_whole_and_by_entries():
     assert text(choices["g[2]"]()) == "g2=mℓ2ℓ2gc12"
 
 
+@pytest.mark.slow
 def test_long_equations_are_written_by_entries():
     choices = derive(Robot.load("panda")).choices
     assert "Inertia matrix" not in choices

@@ -17,6 +17,7 @@ from armdyn.workbench.bench import literal, loading_lines
 from armdyn.workbench.moment import ViewError
 from armdyn.workbench.tabs import export as exported
 from armdyn.workbench.tabs.export import listing
+from golden_messages import golden_error
 
 NASTY = "<script>alert('x')</script> 100 % \"\\\n''' \u202e\x07"
 
@@ -165,7 +166,7 @@ def test_a_motion_as_a_table(opened, tmp_path):
 def test_a_simulation_as_a_table(opened):
     robot = Robot.load("planar")
     bench = opened(robot)
-    with pytest.raises(ViewError, match="there is no simulation to write; choose 'state'"):
+    with golden_error(ViewError):
         exported.table(bench._bench, exported.SIMULATION)
     bench._bench.run = armdyn.simulate(robot, [0, 0], [0, 0], duration=0.02)
     table = read(exported.table(bench._bench, exported.SIMULATION))

@@ -23,6 +23,8 @@ from armdyn.workbench.tabs.simulation import (
     SimulationTrial,
     run_clip,
 )
+from arms import slowly
+from golden_messages import golden_error
 from waiting import wait_until
 
 
@@ -102,7 +104,7 @@ def test_a_straight_line_of_the_tip_is_straight(bench):
 
 
 def test_the_same_posture_twice_is_no_motion(bench):
-    with pytest.raises(ViewError, match="same posture"):
+    with golden_error(ViewError):
         make_motion(bench, np.ones(2), np.ones(2), "cubic", 1.0)
 
 
@@ -146,7 +148,7 @@ def test_timing_is_that_of_the_function_and_so_is_its_python(bench, label, funct
     assert lines["motion"] == bench.motion
 
 
-@pytest.mark.parametrize("first", ["timed", "edited"])
+@pytest.mark.parametrize("first", ["timed", slowly("edited")])
 def test_the_lines_know_the_robot_of_each_step(bench, first):
     """A robot that is edited after a motion was made or timed does not change what these lines give."""
     heavy = bench.given.with_symbols(ml1=80.0, a1=1.2)
@@ -188,7 +190,7 @@ def test_a_motion_timed_for_one_that_is_gone_is_dropped(bench, monkeypatch):
 
 
 def test_a_robot_without_limits_is_told_what_is_missing():
-    with pytest.raises(ViewError, match=r"has no limits of torque.*add them to its description"):
+    with golden_error(ViewError):
         check_limits(Robot.load("pendulum"))
 
 
@@ -256,7 +258,7 @@ def test_progress_is_told_and_a_joint_torque_needs_motors_off():
     assert told
     assert min(told) >= 0
     assert max(told) <= 1 + 1e-9
-    with pytest.raises(ViewError, match="goes with motors that are off"):
+    with golden_error(ViewError):
         trial(drive=PD_HOLD, push=Push(AT_JOINT)).run()
 
 

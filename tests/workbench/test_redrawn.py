@@ -9,6 +9,7 @@ from armdyn import Robot
 from armdyn.drawing.solids import solids
 from armdyn.workbench.scene.arm import DrawnArm
 from armdyn.workbench.scene.marks import Marks, frames, named_frames, names, numbers
+from arms import slowly
 from waiting import wait_until
 
 
@@ -53,7 +54,8 @@ def test_what_looks_the_same_is_not_drawn_again(opened):
 
 
 @pytest.mark.parametrize(
-    ("kind", "name", "symbol"), [(frames, "pr", "L2"), (names, "pr", "L2"), (numbers, "planar", "a1")]
+    ("kind", "name", "symbol"),
+    [slowly(frames, "pr", "L2"), slowly(names, "pr", "L2"), (numbers, "planar", "a1")],
 )
 def test_marks_go_along(opened, kind, name, symbol):
     bench = opened(name)

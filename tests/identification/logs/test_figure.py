@@ -1,9 +1,9 @@
 """The figure of a log shows what is used and marks what is not."""
 
 import numpy as np
-import pytest
 
 from armdyn.report import ReportError, plot_log
+from golden_messages import golden_error
 from recordings import arm, changed, edited, recording
 
 
@@ -45,5 +45,5 @@ def test_repairs_are_marked_where_they_are():
 
 
 def test_what_is_no_log_is_refused():
-    with pytest.raises(ReportError, match="log: expected a Log, found int"):
+    with golden_error(ReportError):
         plot_log(3, arm())

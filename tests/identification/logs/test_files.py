@@ -10,6 +10,7 @@ import pytest
 
 from armdyn.identification import IdentificationError, IdentificationWarning, Log
 from armdyn.identification import log_files as log_file
+from golden_messages import golden_error, golden_warning
 from recordings import arm, recording
 
 T = np.arange(10) / 100
@@ -89,24 +90,21 @@ def test_all_channels_are_recognised(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("header", "message"),
+    "header",
     [
-        (
-            "time,a1,a2,tau1,tau2",
-            "no column of positions was found.*columns are time, a1, a2, tau1, tau2",
-        ),
-        ("time,q1,q2,x,y", "no column of torques was found; say which with columns="),
-        ("x,q1,q2,tau1,tau2", "no column of times was found"),
-        ("t,q1,q3,tau1,tau2", "those of q are not numbered from 0 or 1 on without a gap: q1, q3"),
-        ("t,q2,q3,tau1,tau2", "not numbered from 0 or 1"),
-        ("t,q1,position1,tau1,tau2", "'q1' and 'position1' may both be q; say which with columns="),
-        ("t,q1,q1,tau1,tau2", "column 'q1' appears twice"),
-        ("t,q1,q2,tau1,time", "'t' and 'time' may both be t"),
+        "time,a1,a2,tau1,tau2",
+        "time,q1,q2,x,y",
+        "x,q1,q2,tau1,tau2",
+        "t,q1,q3,tau1,tau2",
+        "t,q2,q3,tau1,tau2",
+        "t,q1,position1,tau1,tau2",
+        "t,q1,q1,tau1,tau2",
+        "t,q1,q2,tau1,time",
     ],
 )
-def test_names_that_do_not_tell_are_refused(tmp_path, header, message):
+def test_names_that_do_not_tell_are_refused(tmp_path, header):
     path = written(tmp_path / "a.csv", header.split(","), T, Q, TAU)
-    with pytest.raises(IdentificationError, match=message) as refusal:
+    with golden_error(IdentificationError) as refusal:
         Log.load(path)
     assert str(refusal.value).startswith(str(path))
 
@@ -131,21 +129,21 @@ def test_columns_given_are_the_only_ones_but_for_the_time(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("columns", "message"),
+    "columns",
     [
-        ({"q": "alpha"}, "columns: q: found 'alpha', but the columns of the file are t, q1, q2"),
-        ({"q": 9}, "columns: q: found 9; the file has columns 0 to 4"),
-        ({"q": ["q1", "q1"]}, "columns: q: a column is named twice"),
-        ({"q": []}, "columns: q: no column is named"),
-        ({"speed": "q1"}, "columns: found 'speed'; allowed: 't', 'q'"),
-        ("q1", "columns: found 'q1'; a mapping"),
-        ({"t": ["t", "q1"], "q": "q2", "tau": "tau*"}, "columns: t: found 2 columns, one is expected"),
-        ({"q": None}, "columns: q: found None"),
+        {"q": "alpha"},
+        {"q": 9},
+        {"q": ["q1", "q1"]},
+        {"q": []},
+        {"speed": "q1"},
+        "q1",
+        {"t": ["t", "q1"], "q": "q2", "tau": "tau*"},
+        {"q": None},
     ],
 )
-def test_wrong_columns_are_refused(tmp_path, columns, message):
+def test_wrong_columns_are_refused(tmp_path, columns):
     path = written(tmp_path / "a.csv", ["t", "q1", "q2", "tau1", "tau2"], T, Q, TAU)
-    with pytest.raises(IdentificationError, match=message):
+    with golden_error(IdentificationError):
         Log.load(path, columns=columns)
 
 
@@ -178,33 +176,28 @@ def test_units_in_names_are_understood_and_those_given_go_first(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("units", "message"),
+    "units",
     [
-        (
-            {"q": "parsec"},
-            r"units: q: found 'parsec'; allowed: rad, mrad, deg, turn, m, cm, mm, um, or a factor",
-        ),
-        ({"t": "deg"}, "units: t: found 'deg'; allowed: s, sec, ms"),
-        ({"q": 0}, "units: q: found 0; a factor"),
-        ({"q": ["deg"]}, "units: q: found 1 units for 2 columns"),
-        ({"speed": "deg"}, "units: found 'speed'; allowed"),
-        ({"current": "mA"}, "units: current: the file has no such channel"),
-        ("deg", "units: found 'deg'; a mapping"),
-        ({"q": None}, "units: q: found None"),
+        {"q": "parsec"},
+        {"t": "deg"},
+        {"q": 0},
+        {"q": ["deg"]},
+        {"speed": "deg"},
+        {"current": "mA"},
+        "deg",
+        {"q": None},
     ],
 )
-def test_wrong_units_are_refused(tmp_path, units, message):
+def test_wrong_units_are_refused(tmp_path, units):
     path = written(tmp_path / "a.csv", ["t", "q1", "q2", "tau1", "tau2"], T, Q, TAU)
-    with pytest.raises(IdentificationError, match=message):
+    with golden_error(IdentificationError):
         Log.load(path, units=units)
 
 
 def test_units_that_do_not_fit_the_joints_are_refused(tmp_path):
     recording().save(tmp_path / "a.csv")
     log = Log.load(tmp_path / "a.csv", units={"q": "deg"})
-    with pytest.raises(
-        IdentificationError, match=r"units: q: joint 2 \('link 2'\) is prismatic, but the unit is for"
-    ):
+    with golden_error(IdentificationError):
         log.at_joints(arm())
     Log.load(tmp_path / "a.csv", units={"q": ["deg", "mm", "rad"]}).at_joints(arm())
 
@@ -242,9 +235,7 @@ def test_names_in_a_comment_as_numpy_writes_them(tmp_path):
     assert_same(Log.load(tmp_path / "b.txt", columns={"t": 0, "q": [1, 2], "tau": [3, 4]}))
     np.savetxt(tmp_path / "c.txt", table, fmt="%.17g", header="0 1 2 3 4", comments="")
     assert_same(Log.load(tmp_path / "c.txt", columns={"t": 0, "q": [1, 2], "tau": [3, 4]}))
-    with pytest.raises(
-        IdentificationError, match=r"no column of times was found.*The columns are 0, 1, 2, 3, 4"
-    ):
+    with golden_error(IdentificationError):
         Log.load(tmp_path / "b.txt")
 
 
@@ -290,13 +281,13 @@ def test_a_last_row_that_lacks_cells_is_left_out(tmp_path):
 @pytest.mark.parametrize("content", [b"", b"# only a comment\n", b"t,q1,tau1\n", b"t,q1,tau1\n0,1,2\n"])
 def test_files_without_rows_are_refused(tmp_path, content):
     (tmp_path / "a.csv").write_bytes(content)
-    with pytest.raises(IdentificationError, match=r"a.csv: (the file is empty|two rows)"):
+    with golden_error(IdentificationError):
         Log.load(tmp_path / "a.csv")
 
 
 def test_files_that_are_no_text_are_refused(tmp_path):
     (tmp_path / "a.csv").write_bytes("t,q1,tau1\n".encode("utf-16"))
-    with pytest.raises(IdentificationError, match="not a text file in UTF-8"):
+    with golden_error(IdentificationError):
         Log.load(tmp_path / "a.csv")
 
 
@@ -403,23 +394,23 @@ def test_a_file_of_more_numbers_than_are_read_whole_is_read_in_blocks(tmp_path, 
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text",
     [
-        (b"[1, 2]", r"found \[1, 2\]; a JSON object"),
-        (b"null", "found None; a JSON object"),
-        (b'[["t", [1]]]', "a JSON object"),
-        (b'{"first": "a"}', "found 'first'; a JSON object with some of transmission"),
-        (b"[" * 100_000, "cannot be read .*; a JSON object"),
-        (b'{"name": "\xff"}', "cannot be read .*; a JSON object"),
-        (b'{"name": 5}', "name: found 5; a text is expected"),
-        (b" " * 2_000_000, "2000000 bytes; 1048576 are allowed"),
+        b"[1, 2]",
+        b"null",
+        b'[["t", [1]]]',
+        b'{"first": "a"}',
+        b"[" * 100_000,
+        b'{"name": "\xff"}',
+        b'{"name": 5}',
+        b" " * 2_000_000,
     ],
 )
-def test_metadata_that_are_not_ours_are_refused(tmp_path, text, message):
+def test_metadata_that_are_not_ours_are_refused(tmp_path, text):
     parquet = pytest.importorskip("pyarrow.parquet")
     table = pytest.importorskip("pyarrow").table({key: np.arange(9.0) for key in ("t", "q1", "tau1")})
     parquet.write_table(table.replace_schema_metadata({b"armdyn": text}), tmp_path / "log.parquet")
-    with pytest.raises(IdentificationError, match=message):
+    with golden_error(IdentificationError):
         Log.load(tmp_path / "log.parquet")
 
 
@@ -450,7 +441,7 @@ def test_a_file_whose_name_is_no_text_is_read_and_saved(tmp_path, kind):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
 def test_a_log_is_a_file(tmp_path):
     os.mkfifo(tmp_path / "log.csv")
-    with pytest.raises(IdentificationError, match="it is a pipe or a device; a file is expected"):
+    with golden_error(IdentificationError):
         Log.load(tmp_path / "log.csv")
 
 
@@ -487,16 +478,16 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", missing)
     for name in [name for name in sys.modules if name.startswith("pyarrow")]:
         monkeypatch.delitem(sys.modules, name)
-    with pytest.raises(IdentificationError, match=r"pip install 'armdyn\[parquet\]'"):
+    with golden_error(IdentificationError):
         Log.load(tmp_path / "a.parquet")
 
 
 @pytest.mark.parametrize(
-    ("path", "message"),
-    [("no.csv", "no.csv: there is no such file"), ("a.mat", r"ends with .csv, .txt"), (3, "path: found 3")],
+    "path",
+    ["no.csv", "a.mat", 3],
 )
-def test_other_files_are_refused(path, message):
-    with pytest.raises(IdentificationError, match=message):
+def test_other_files_are_refused(path):
+    with golden_error(IdentificationError):
         Log.load(path)
 
 
@@ -521,7 +512,7 @@ def test_constants_are_saved_or_said_to_be_lost(tmp_path, kind):
     log = Log(T, motor_position=Q, current=TAU, transmission=K, torque_constant=[0.1, 0.2], name="seven")
     path = tmp_path / f"a.{kind}"
     if kind == "csv":
-        with pytest.warns(IdentificationWarning, match="does not hold transmission and torque_constant"):
+        with golden_warning(IdentificationWarning):
             log.save(path)
         again = Log.load(path, transmission=K, torque_constant=[0.1, 0.2], name="seven")
     else:
@@ -534,5 +525,5 @@ def test_constants_are_saved_or_said_to_be_lost(tmp_path, kind):
 
 @pytest.mark.parametrize("path", ["a.mat", "no/folder/a.csv", "no/folder/a.npz", "no/folder/a.parquet"])
 def test_a_log_that_cannot_be_saved(tmp_path, path):
-    with pytest.raises(IdentificationError, match=r"a\.\w+"):
+    with golden_error(IdentificationError):
         Log(T, Q, TAU).save(tmp_path / path)

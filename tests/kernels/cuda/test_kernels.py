@@ -15,6 +15,7 @@ from armdyn.kernels import cupy as on_cupy
 from armdyn.robot import functions
 from armdyn.robot.functions import FUNCTIONS
 from arms import Part, Plan, slowly, table_of
+from golden_messages import golden_error
 
 ROWS = 70  # two warps and a bit
 PLAN = Plan(
@@ -235,28 +236,24 @@ def test_layout_of_results_where_the_first_input_is_broadcast(cupy, robot):
 def test_constants_that_overflow_single_precision(cupy, robot):
     q = cupy.zeros((2, robot.n), np.float32)
     heavy = Robot.load("pendulum").with_payload(1e39)
-    with pytest.raises(ArmdynError, match=r"the constant .* cannot be written as a float"):
+    with golden_error(ArmdynError):
         heavy.gravity(q[:, :1])
 
 
 @pytest.mark.parametrize(
-    ("wrong", "error", "message"),
+    ("wrong", "error"),
     [
-        (
-            lambda cp, q: (q, np.zeros(3), q),
-            TypeError,
-            "qd: expected a CuPy array, as others are, found an object of type numpy.ndarray",
-        ),
-        (lambda cp, q: (q, q, [0, 0]), ArmdynError, r"qdd: expected \(..., 3\), found \(2,\)"),
-        (lambda cp, q: (q, q, [0, "a", 0]), TypeError, "qdd: expected numbers"),
-        (lambda cp, q: (q[:, :2], q, q), ArmdynError, r"q: expected \(..., 3\), found \(70, 2\)"),
-        (lambda cp, q: (q, q[:5], q), ArmdynError, "inverse_dynamics: shapes do not fit together: q"),
-        (lambda cp, q: (q, q > 0, q), TypeError, "qd: expected numbers .* found an array of truth values"),
+        (lambda cp, q: (q, np.zeros(3), q), TypeError),
+        (lambda cp, q: (q, q, [0, 0]), ArmdynError),
+        (lambda cp, q: (q, q, [0, "a", 0]), TypeError),
+        (lambda cp, q: (q[:, :2], q, q), ArmdynError),
+        (lambda cp, q: (q, q[:5], q), ArmdynError),
+        (lambda cp, q: (q, q > 0, q), TypeError),
     ],
 )
-def test_wrong_arrays(cupy, robot, wrong, error, message):
+def test_wrong_arrays(cupy, robot, wrong, error):
     q = cupy.asarray(states(robot, 1, ROWS)[0])
-    with pytest.raises(error, match=message):
+    with golden_error(error):
         robot.inverse_dynamics(*wrong(cupy, q))
 
 
@@ -268,7 +265,7 @@ def test_wrong_results(cupy, robot):
         robot.gravity(q, out=np.zeros((ROWS, 3)))
     with pytest.raises(TypeError, match="out: expected an array of floats"):
         robot.gravity(q, out=cupy.zeros((ROWS, 3), np.int64))
-    with pytest.raises(ArmdynError, match="out: some of its entries are the same number in memory"):
+    with golden_error(ArmdynError):
         robot.gravity(q, out=cupy.broadcast_to(cupy.zeros(3), (ROWS, 3)))
     empty = cupy.zeros((2, 0, 3))  # its strides are 0, too
     assert robot.gravity(empty, out=cupy.zeros_like(empty)).shape == (2, 0, 3)
@@ -277,9 +274,9 @@ def test_wrong_results(cupy, robot):
 def test_wrong_arrays_of_a_robot_with_loops(cupy):
     robot = Robot.load("four_bar")
     q = robot.assembly.reference
-    with pytest.raises(ArmdynError, match=r"q: expected numbers .* found an array of truth values"):
+    with golden_error(ArmdynError):
         robot.inertia(cupy.asarray(q) > 0)
-    with pytest.raises(ArmdynError, match="near: found a CuPy array; then q must be a CuPy array too"):
+    with golden_error(ArmdynError):
         robot.assembly(q, near=cupy.asarray(robot.assembly(q)))
 
 
@@ -288,11 +285,11 @@ def test_arrays_on_another_device(stand_in, robot):
         device = SimpleNamespace(id=1)
 
     q, away = stand_in.zeros((2, robot.n)), Elsewhere((2, robot.n))
-    with pytest.raises(ArmdynError, match="same device; found q on 0, qd on 1"):
+    with golden_error(ArmdynError):
         robot.kinetic_energy(q, away)
-    with pytest.raises(ArmdynError, match="out: found an array on device 1; the inputs are on 0"):
+    with golden_error(ArmdynError):
         robot.gravity(q, out=away)
-    with pytest.raises(ArmdynError, match="same device"):
+    with golden_error(ArmdynError):
         robot.inverse_dynamics(q, q, q, {"b": stand_in.zeros(6), "c": Elsewhere(6)})
 
 
