@@ -86,6 +86,13 @@ def test_motors_have_viscous_and_coulomb_friction_only(key):
         one({}, motor=motor)
 
 
+def test_load_friction_of_a_joint_that_follows_by_a_loop_is_refused():
+    robot = Robot.load("four_bar")
+    assert robot.with_friction({"crank": {"load": 0.1}}).inverse_dynamics([0.1], [0.1], [0.1]).shape == (1,)
+    with golden_error(ArmdynError):
+        robot.with_friction({"coupler": {"load": 0.1}})
+
+
 def test_parameters_that_no_robot_can_have_are_refused():
     robot = one(ALL)
     values = robot.parameters.copy()

@@ -154,12 +154,14 @@ DEPENDENT = 1e-7  # of a column or row: what is left of it beside others, if les
 
 def with_choice(model: RobotModel) -> RobotModel:
     """The model with what its loops leave free; as it is where there are none or symbols have no values."""
-    if not model.loops or model.choice is not None or any(x is None for _, x in model.symbols):
+    if not model.loops or (model.choice is None and any(x is None for _, x in model.symbols)):
         return model
     try:
-        return _chosen(model)
+        found = model if model.choice else _chosen(model)
+        _check_load_friction(found)
     except ModelError as problem:
         raise ModelError(f"{model.source or model.name}: {problem}") from None
+    return found
 
 
 def _chosen(model: RobotModel) -> RobotModel:
@@ -186,7 +188,6 @@ def _chosen(model: RobotModel) -> RobotModel:
         model, choice=ChosenCoordinates(free, kept, tuple(start.tolist()), A.shape[1] - rank, size)
     )
     _check_start(found, start)
-    _check_load_friction(found)
     return found
 
 
