@@ -10,7 +10,6 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from golden_messages import golden_error
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "docs"))
@@ -116,7 +115,7 @@ def test_a_link_that_leads_nowhere_ends_the_build(tmp_path, monkeypatch):
     settings = tmp_path / "zensical.toml"
     settings.write_text('[project]\nsite_name = "x"\ndocs_dir = "pages"\nsite_dir = "site"\n', "utf-8")
     monkeypatch.setattr(make_site, "assemble", lambda folder: settings)
-    with golden_error(make_site.SiteError):
+    with pytest.raises(make_site.SiteError, match="page does not exist"):
         make_site.build(tmp_path)
 
 
