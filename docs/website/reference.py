@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from armdyn.robot.functions import FUNCTIONS
+
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 FACES = ("armdyn", "armdyn.robot", "armdyn.analysis", "armdyn.motion", "armdyn.simulation")
 FACES += ("armdyn.identification", "armdyn.report", "armdyn.workbench")
@@ -30,10 +32,7 @@ def _of(module: str, names: str) -> tuple[str, ...]:
 # The members of Robot, which are many, by what they are for.
 ROBOT = {
     "Make one": "load from_dict from_toml",
-    "Numbers": "inverse_dynamics forward_dynamics inertia coriolis gravity springs friction kinetic_energy "
-    "potential_energy pose poses jacobian jacobian_dot joint_wrenches contributions regressor "
-    "adaptive_regressor "
-    "inverse_dynamics_derivatives forward_dynamics_derivatives",
+    "Numbers": " ".join(FUNCTIONS),
     "Equations and parameters": "equations symbolic base_parameters parameters parameter_names symbols",
     "What it is": "name n coordinates joints bodies actuated drives transmission dh_table warnings "
     "model mechanism",

@@ -70,8 +70,8 @@ def _compare(text):
     if UPDATE:
         _renew(path, _one_line(name), scenario, text, first=len(met) == 1)
     else:
-        assert scenario in _kept(path), f"no golden message yet (ARMDYN_UPDATE_GOLDEN=1 keeps it): {text}"
-        assert text == _kept(path)[scenario]
+        kept = _kept(path).get(scenario, "nothing yet")
+        assert text == kept, f"\nsaid:   {text}\ngolden: {kept}\n(ARMDYN_UPDATE_GOLDEN=1 renews {path.name})"
 
 
 def _one_line(text):

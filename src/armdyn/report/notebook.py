@@ -41,7 +41,7 @@ from armdyn.report.robot_tables import Cell, RobotTable, limits_table
 from armdyn.report.sections.equations import spelled
 from armdyn.report.sections.motors import loads_table, plot_motor_loads
 from armdyn.report.sections.robot import plot_arm, subtitle
-from armdyn.report.subject import default_motion
+from armdyn.report.subject import shown_posture
 from armdyn.robot import Robot
 from armdyn.robot.base_parameters import BaseParameters
 from armdyn.robot.joints import UNITS, joint_units
@@ -263,14 +263,8 @@ def _robot(robot: Robot) -> Card:
     if free:
         parts.append(tag("p", f"Without a value: {', '.join(free)}"))
     else:
-        parts.insert(0, _picture(plot_arm(robot, _posture(robot)), f"{robot.name} in a posture", 22))
+        parts.insert(0, _picture(plot_arm(robot, shown_posture(robot)), f"{robot.name} in a posture", 22))
     return (robot.name, text, *parts)
-
-
-def _posture(robot: Robot) -> np.ndarray:
-    """One that shows the arm well: as in the report, half-way through a motion that suits it."""
-    motion = default_motion(robot).trajectory
-    return np.asarray(motion(motion.duration / 2)[0])
 
 
 def _joints(robot: Robot) -> Markup:

@@ -41,6 +41,12 @@ class DefaultMotion:
     text: str
 
 
+def shown_posture(robot: Robot) -> np.ndarray:
+    """(n,): the middle of the motion that a report would show, where the arm can be seen well."""
+    motion = default_motion(robot).trajectory
+    return np.asarray(motion(motion.duration / 2)[0])
+
+
 def default_motion(robot: Robot) -> DefaultMotion:
     """A motion inside the limits of position: that of figure 7.5 for an arm of two parallel revolute joints.
 

@@ -25,7 +25,7 @@ from armdyn.identification import Fit, Log
 from armdyn.motion.torques import check_robot
 from armdyn.motion.trajectory import Samples, Trajectory
 from armdyn.names import one_line
-from armdyn.report.subject import default_motion
+from armdyn.report.subject import default_motion, shown_posture
 from armdyn.robot import Robot
 from armdyn.robot.joints import JointLimits, joint_limits
 from armdyn.simulation.run import Run
@@ -218,7 +218,7 @@ class Bench:
         self.script.say("robot", *self.loads, imports=["Robot"])
         self.run: Run | None = None
         self.fit, self.log = fit, log
-        q, zeros = home(robot) if motion is None else motion(0.0)[0], np.zeros(robot.n)
+        q, zeros = shown_posture(robot) if motion is None else motion(0.0)[0], np.zeros(robot.n)
         self._moment = Moment(EditedRobot.of(robot), q, zeros, zeros)
         self._lock, self._news, self._closed = threading.Lock(), threading.Event(), False
         self._listeners: list[Listener] = []
@@ -430,12 +430,6 @@ def finite(name: str, values: np.ndarray) -> np.ndarray:
     if not np.all(np.isfinite(values)):
         raise ViewError(f"{name}: expected numbers, found {values}")
     return values
-
-
-def home(robot: Robot) -> np.ndarray:
-    """(n,): the middle of the motion that a report would show, where the arm can be seen well."""
-    motion = default_motion(robot).trajectory
-    return np.asarray(motion(motion.duration / 2)[0])
 
 
 # ---- a motion written out in Python, where nobody knows how it was made -----------------------------------
