@@ -8,6 +8,7 @@ import pytest
 from armdyn import PhysicsWarning, Robot
 from armdyn.program import evaluate
 from armdyn.robot.functions import FUNCTIONS
+from arms import slowly
 from kernel_tools import arguments, as_tuple, error
 
 ROWS = 10  # more than a register of float64
@@ -20,7 +21,7 @@ def robots_of(robot, P):
         return [robot.with_parameters([float(x) for x in row]) for row in P]
 
 
-@pytest.fixture(scope="module", params=["rp", "scara", "stanford"])
+@pytest.fixture(scope="module", params=["rp", slowly("scara"), slowly("stanford")])
 def rows(request):
     """A robot, parameters, and the robots that have them."""
     robot = Robot.load(request.param)
