@@ -366,7 +366,12 @@ class Poly:
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Poly:
-        """The quotient by a rational number."""
+        """The quotient by a rational number; by anything else it is no polynomial."""
+        if isinstance(other, Poly):
+            raise ArmdynError(
+                "exact equations have no quotients by speeds: friction that has one is in numeric functions "
+                "alone (robot.friction and so on, exported C)"
+            )
         return Poly(self.ring, self.p * (1 / flint.fmpq(_number(other))))
 
     def __pow__(self, exponent: int) -> Poly:
