@@ -89,7 +89,7 @@ def tree_of(robot: Robot) -> Tree:
     mechanism = robot.mechanism
     if any(body.joint != "revolute" for body in mechanism.bodies):
         raise Unsuitable("only revolute joints")
-    if any(x for f in mechanism.friction for x in (f.viscous, f.coulomb, f.asymmetry, f.offset)):
+    if any(x for surface in mechanism.friction for x in surface.values):
         raise Unsuitable("no friction")
     armature = np.zeros(robot.n)
     for rotor in mechanism.rotors:
