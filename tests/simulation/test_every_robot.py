@@ -17,7 +17,9 @@ from armdyn.simulation import (
 )
 from arms import WITHOUT_LOOPS, in_suites, slowly
 
-ROBOTS = in_suites(WITHOUT_LOOPS, ("scara",))
+# Elastic joints are driven at their motors alone, which these controllers refuse: see test_elastic.py.
+DRIVEN = [name for name in WITHOUT_LOOPS if not Robot.load(name).model.elastic]
+ROBOTS = in_suites(DRIVEN, ("scara",))
 DURATION = 0.5
 POSTURES = {"puma560": [0, 0.8, -2.6, 0, 0.3, 0], "panda": [0, 0.3, 0, -1.5, 0, 1.8, 0]}
 FREQUENCY = 50.0  # of the controllers [rad/s]
