@@ -1,10 +1,7 @@
 """Exact closed form over python-flint's polynomials: equations, proofs, printing.
 
-Each module imports those before it: runs, ring, basis, printing/, handover (to SymPy), form, closed_form,
-written, steps, proof, coordinates, rotors, base, equations.
-
-Order: runs, ring, basis, printing/, handover, form, closed_form, base, coordinates, proof, rotors, written,
-steps, equations.
+Order: runs, ring, basis, printing/, handover, form, closed_form, base, proof, rotors, written, coordinates,
+steps, kinematics, augmented, equations.
 """
 
 from armdyn.exact.basis import SpringError

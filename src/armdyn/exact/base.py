@@ -183,7 +183,7 @@ def _energies(closed: ClosedForm, columns: Sequence[int]) -> Iterator[tuple[Key,
     """The functions in the energies: which, of which parameter, with which coefficient."""
     ring = closed.basis.kinematic
     moving, still = _moving(ring), (0,) * len(ring.names)
-    for kind, beta in (("T", closed.beta_T), ("U", closed.beta_U)):
+    for kind, beta in (("T", closed.kinetic_columns), ("U", closed.potential_columns)):
         for p in columns:
             if p in beta:
                 for motion, coefficient in collected(beta[p], moving).items():
@@ -702,8 +702,10 @@ class BaseEquations:
 
     def _column(self, p: int) -> list[Poly]:
         closed, zero = self._closed, self._closed.basis.kinematic.zero
-        if p in closed.beta_T or p in closed.beta_U:
-            return lagrange(closed.beta_T.get(p, zero), closed.beta_U.get(p, zero), closed.n)
+        if p in closed.kinetic_columns or p in closed.potential_columns:
+            return lagrange(
+                closed.kinetic_columns.get(p, zero), closed.potential_columns.get(p, zero), closed.n
+            )
         return [zero + torques.get(p, 0) for torques in closed.friction_columns]
 
     def text(self) -> str:

@@ -85,6 +85,7 @@ def is_polynomial(parameter: Parameter) -> bool:
 # The basis.
 
 
+WRENCH = ("fx", "fy", "fz", "mux", "muy", "muz")  # h_e: force and moment the tip exerts, world axes
 _SUM = re.compile(r"(c|s|qd)(\d+)((?:_\d+)*|_to_(\d+))")
 _MAX_TEXT = 10**6
 MAX_MULTIPLE = 16  # of a joint angle in a cosine or sine
@@ -100,14 +101,22 @@ class Basis:
 
     named_groups = False  # whether the parameters are sums of constants that have no name yet
 
-    def __init__(self, model: RobotModel, exact: Mechanism | None = None) -> None:
-        """`exact`: the mechanism, if it is not to be that of the model as it stands."""
+    def __init__(
+        self, model: RobotModel, exact: Mechanism | None = None, wrench: Sequence[Expression] = ()
+    ) -> None:
+        """`exact`: the mechanism, if it is not to be that of the model as it stands.
+
+        `wrench` has the six entries of h_e. Torques are linear in them, as in the dynamic parameters, behind
+        which they stand in `parameters`.
+        """
         self.model = model
         with limited(_MAX_PRODUCTS):
             self.exact: Mechanism = exact or lower(model, lambda x: x)
         self.layout = layout(model)
         self.parameter_names = tuple(parameter.name for parameter in self.layout)
         self.parameters = [Expression.of(x) for x in parameter_vector(self.exact, self.layout)]
+        self.parameter_names += WRENCH[: len(wrench)]
+        self.parameters += wrench
         self.joints = tuple(link.joint for link in model.coordinates)
         self.speeds = tuple(surface for surface in self.exact.friction if not _of_one(surface.row))
         numbered = enumerate(self.exact.friction)
@@ -255,7 +264,7 @@ class Basis:
     def valued_mechanism(self) -> Mechanism:
         """The robot over the full ring, its parameters in the description's symbols."""
         check_struts(self.model, self.exact)
-        values = [x if is_polynomial(p) else 0 for p, x in zip(self.layout, self.values, strict=True)]
+        values = [x if is_polynomial(p) else 0 for p, x in zip(self.layout, self.values, strict=False)]
         return over_ring(self.exact, self.full, values, self.layout)
 
     def named_mechanism(self) -> Mechanism:

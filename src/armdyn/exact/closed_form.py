@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -15,7 +16,7 @@ from armdyn.exact.basis import Basis, check_struts
 from armdyn.exact.form import Array, Entry, Form
 from armdyn.exact.ring import Poly, Ring, check_loops
 from armdyn.exact.runs import picking
-from armdyn.expression import ONE, shown
+from armdyn.expression import ONE, Expression, shown
 from armdyn.model.mechanism import Mechanism
 from armdyn.model.parameters import Parameter
 from armdyn.model.robot_model import RobotModel
@@ -24,33 +25,57 @@ from armdyn.model.robot_model import RobotModel
 class ClosedForm:
     """The terms of (7.42) as exact arrays, from the energies β_T, β_U of (7.76); each is made on demand."""
 
-    def __init__(self, model: RobotModel, basis: Basis | None = None) -> None:
+    def __init__(
+        self, model: RobotModel, basis: Basis | None = None, wrench: Sequence[Expression] = ()
+    ) -> None:
+        """`wrench`: the six entries of h_e, if the tip force is part of the equations."""
         check_loops(model)
         self.model = model
-        self.basis = basis or Basis(model)
+        self.wrench = tuple(wrench)
+        self.basis = basis or Basis(model, wrench=self.wrench)
         self.n = self.basis.n
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """The names of the parameters π of `regressor`, `beta_T` and `beta_U`, in their order."""
+        return self.basis.parameter_names
 
     # ---- energies --------------------------------------------------------------------------------------
 
+    @property
+    def beta_T(self) -> Array[Entry]:
+        """β_T (p,) with T = β_Tᵀ π (7.76), in the order of `parameter_names`."""
+        return self._energy_row("Energy regressor beta_T", self.kinetic_columns)
+
+    @property
+    def beta_U(self) -> Array[Entry]:
+        """β_U (p,) with U = β_Uᵀ π (7.76), in the order of `parameter_names`."""
+        return self._energy_row("Energy regressor beta_U", self.potential_columns)
+
+    def _energy_row(self, called: str, columns: dict[int, Poly]) -> Array[Entry]:
+        zero = self.basis.kinematic.zero
+        entries = [Entry(self.basis, columns.get(p, zero)) for p in range(len(self.parameter_names))]
+        return Array(entries, called, "(7.76)")
+
     @cached_property
-    def beta_T(self) -> dict[int, Poly]:
-        """Coefficient of each parameter in the kinetic energy (7.76); zero ones left out."""
+    def kinetic_columns(self) -> dict[int, Poly]:
+        """Coefficient of each parameter in the kinetic energy; zero ones left out."""
         q, qd, _ = self.basis.kinematic.joint_variables()
         return self._by_parameter(dynamics.kinetic_regressor(self._mechanism, q, qd))
 
     @cached_property
-    def beta_U(self) -> dict[int, Poly]:
-        """Coefficient of each parameter in the potential energy (7.76); zero ones left out."""
-        return self._beta_g | self._beta_springs
+    def potential_columns(self) -> dict[int, Poly]:
+        """Coefficient of each parameter in the potential energy; zero ones left out."""
+        return self.gravity_columns | self._spring_columns
 
     @cached_property
-    def _beta_g(self) -> dict[int, Poly]:
+    def gravity_columns(self) -> dict[int, Poly]:
         q, _, _ = self.basis.kinematic.joint_variables()
         heavy = replace(self._mechanism, springs=(), struts=())
         return self._by_parameter(dynamics.potential_regressor(heavy, q))
 
     @cached_property
-    def _beta_springs(self) -> dict[int, Poly]:
+    def _spring_columns(self) -> dict[int, Poly]:
         check_struts(self.model, self.basis.exact)
         mechanism = self._mechanism
         if not (mechanism.springs or mechanism.struts):
@@ -69,17 +94,17 @@ class ClosedForm:
     @property
     def kinetic_energy(self) -> Form:
         """T."""
-        return self._form(self.beta_T)
+        return self._form(self.kinetic_columns)
 
     @property
     def potential_energy(self) -> Form:
         """U, zero at the base origin; springs included, zero at q = 0 or at length 0."""
-        return self._form(self.beta_U)
+        return self._form(self.potential_columns)
 
     @cached_property
     def gravity_energy(self) -> Form:
         """The part of U that is due to gravity."""
-        return self._form(self._beta_g)
+        return self._form(self.gravity_columns)
 
     def _form(self, coefficients: dict[int, Poly]) -> Form:
         """A form in the parameters that are not zero in the description."""
@@ -103,7 +128,7 @@ class ClosedForm:
         for i in range(self.n):
             for j in range(i, self.n):
                 B[i][j] = B[j][i] = momenta[i].derivative(f"qd{j + 1}")
-        return Array(B)
+        return Array(B, "Inertia matrix B", "(7.32)")
 
     @cached_property
     def _dB(self) -> list[list[list[Form]]]:
@@ -116,9 +141,8 @@ class ClosedForm:
     def h(self) -> Array[list[Form]]:
         """h_ijk = ∂b_ij/∂q_k − ½ ∂b_jk/∂q_i (7.41)."""
         n, d = self.n, self._dB
-        return Array(
-            [[[d[i][j][k] - _half(d[j][k][i]) for k in range(n)] for j in range(n)] for i in range(n)]
-        )
+        rows = [[[d[i][j][k] - _half(d[j][k][i]) for k in range(n)] for j in range(n)] for i in range(n)]
+        return Array(rows, "h_ijk", "(7.41)")
 
     @cached_property
     def christoffel(self) -> Array[list[Form]]:
@@ -130,7 +154,7 @@ class ClosedForm:
             for j in range(n):
                 for k in range(j, n):
                     c[i][j][k] = c[i][k][j] = _half(d[i][j][k] + d[i][k][j] - d[j][k][i])
-        return Array(c)
+        return Array(c, "Christoffel symbols", "(7.45)")
 
     @cached_property
     def C(self) -> Array[Form]:
@@ -154,6 +178,52 @@ class ClosedForm:
         return Array(rows)
 
     @cached_property
+    def c(self) -> Array[Form]:
+        """c(q, q̇) = C q̇: centrifugal and Coriolis torques, Craig's V(q, q̇)."""
+        both = zip(self.centrifugal_torques, self.coriolis_torques, strict=True)
+        return Array([a + b for a, b in both], "Centrifugal and Coriolis torques c")
+
+    @cached_property
+    def centrifugal_torques(self) -> Array[Form]:
+        """The part of c with squares of velocities, Σ_j c_ijj q̇_j²."""
+        return self._products("Centrifugal torques", lambda j, k: j == k)
+
+    @cached_property
+    def coriolis_torques(self) -> Array[Form]:
+        """The part of c with products of different velocities, Σ_{j<k} 2 c_ijk q̇_j q̇_k."""
+        return self._products("Coriolis torques", lambda j, k: j < k)
+
+    def _products(self, called: str, chosen: Callable[[int, int], bool]) -> Array[Form]:
+        found = []
+        for i in range(self.n):
+            total = Form(self.basis, {})
+            for j, k in self._pairs:
+                if chosen(j, k):
+                    symbol = self.Gamma[i, self._pairs.index((j, k))]
+                    total = total + symbol.times_generator(f"qd{j + 1}").times_generator(f"qd{k + 1}")
+            found.append(total)
+        return Array(found, called)
+
+    @property
+    def _pairs(self) -> list[tuple[int, int]]:
+        """The joints j ≤ k of products q̇_j q̇_k, in the order of (7.117)."""
+        return [(j, k) for j in range(self.n) for k in range(j, self.n)]
+
+    @cached_property
+    def Gamma(self) -> Array[Form]:
+        """Γ(q) of (7.117), n × n(n+1)/2, with c = Γ [q̇q̇]: c_ijj for squares, 2 c_ijk for products."""
+        c = self.christoffel
+        rows = [[c[i, j, k] if j == k else c[i, j, k] * 2 for j, k in self._pairs] for i in range(self.n)]
+        return Array(rows, "Gamma", "(7.117)")
+
+    @property
+    def speed_products(self) -> Array[Entry]:
+        """[q̇q̇] of (7.117): q̇_1², q̇_1q̇_2, …, q̇_1q̇_n, q̇_2², …, q̇_n²."""
+        qd = [self.basis.kinematic.gen(f"qd{j + 1}") for j in range(self.n)]
+        products = [Entry(self.basis, qd[j] * qd[k]) for j, k in self._pairs]
+        return Array(products, "Products of velocities", "(7.117)")
+
+    @cached_property
     def B_dot(self) -> Array[Form]:
         """Ḃ = Σ_k ∂B/∂q_k q̇_k."""
         return self._contract(Array(self._dB))
@@ -166,17 +236,35 @@ class ClosedForm:
     def skew(self, C: Array[Form]) -> Array[Form]:
         """Ḃ − 2C for any choice of C."""
         n = self.n
-        return Array([[self.B_dot[i, j] - C[i, j] * 2 for j in range(n)] for i in range(n)])
+        return Array([[self.B_dot[i, j] - C[i, j] * 2 for j in range(n)] for i in range(n)], "N", "(7.47)")
 
     @cached_property
     def g(self) -> Array[Form]:
         """Gravity torques g_i = ∂U/∂q_i (7.39), U without springs."""
-        return Array(self.gravity_energy.gradient())
+        return Array(self.gravity_energy.gradient(), "Gravity torques g", "(7.39)")
 
     @cached_property
     def springs(self) -> Array[Form]:
         """The torques that hold the robot against its springs, ∂U/∂q_i of their energy."""
-        return Array(self._form(self._beta_springs).gradient())
+        return Array(self._form(self._spring_columns).gradient())
+
+    @cached_property
+    def tip_torques(self) -> Array[Form]:
+        """Jᵀh_e of (7.42): what the tip force asks of the joints; zeros where it is not part of this."""
+        return Array([self._form(row) for row in self._tip_columns], "Torques of the tip force")
+
+    @cached_property
+    def _tip_columns(self) -> list[dict[int, Poly]]:
+        """Torques of a unit force or moment, row by row."""
+        if not self.wrench:
+            return [{} for _ in range(self.n)]
+        q, _, _ = self.basis.kinematic.joint_variables()
+        J, zero, first = (
+            dynamics.jacobian(self._mechanism, q),
+            self.basis.kinematic.zero,
+            len(self.basis.layout),
+        )
+        return [{first + k: zero + row[i] for k, row in enumerate(J)} for i in range(self.n)]
 
     @cached_property
     def friction(self) -> Array[Form]:
@@ -191,18 +279,24 @@ class ClosedForm:
     def regressor(self) -> Array[Entry]:
         """Y with τ = Y π (7.79)–(7.81), n×p, from the energies: every column, also of zero parameters.
 
-        The columns of load friction are zero: |τ_r| depends on the other parameters. So are those of preloads
-        Pp of springs between points, which are zero here themselves.
+        With a tip force the last six columns are Jᵀ, those of fx … muz. The columns of load friction are
+        zero: |τ_r| depends on the other parameters. So are those of preloads Pp of springs between points,
+        which are zero here themselves.
         """
-        return Array([[Entry(self.basis, y) for y in row] for row in self.Y])
+        rows = [[Entry(self.basis, y) for y in row] for row in self.Y]
+        return Array(rows, "Regressor Y", "(7.79)-(7.81)")
 
     @cached_property
     def Y(self) -> Array[Poly]:
         """The regressor's polynomials."""
         n, zero = self.n, self.basis.kinematic.zero
         Y = [[zero] * len(self.basis.parameters) for _ in range(n)]
-        for p in sorted(self.beta_T.keys() | self.beta_U.keys()):
-            for i, y in enumerate(lagrange(self.beta_T.get(p, zero), self.beta_U.get(p, zero), n)):
+        T, U = self.kinetic_columns, self.potential_columns
+        for p in sorted(T.keys() | U.keys()):
+            for i, y in enumerate(lagrange(T.get(p, zero), U.get(p, zero), n)):
+                Y[i][p] = y
+        for i, row in enumerate(self._tip_columns):
+            for p, y in row.items():
                 Y[i][p] = y
         for i, row in enumerate(self.friction_columns):
             for p, y in row.items():
@@ -227,8 +321,8 @@ class ClosedForm:
 
     @cached_property
     def tau(self) -> Array[Form]:
-        """The whole left-hand side of (7.42), Σ b_ij q̈_j + Σ c_ijk q̇_j q̇_k + friction + g_i + springs."""
-        return Array([self._form(row) for row in self.columns])
+        """The torques of (7.42): Σ b_ij q̈_j + Σ c_ijk q̇_j q̇_k + friction + g_i + springs + Jᵀh_e."""
+        return Array([self._form(row) for row in self.columns], "Torques", "(7.42)")
 
     @cached_property
     def columns(self) -> list[dict[int, Poly]]:
@@ -273,7 +367,7 @@ def grouped(equations: ClosedForm) -> ClosedForm:
     groups = _Groups(equations.basis)
     T, U = groups.form(equations.kinetic_energy), groups.form(equations.gravity_energy)
     found = ClosedForm(equations.model, groups.basis)
-    found.__dict__.update(beta_T=T.coefficients, gravity_energy=U)  # known, not to be derived
+    found.__dict__.update(kinetic_columns=T.coefficients, gravity_energy=U)  # known, not to be derived
     return found
 
 

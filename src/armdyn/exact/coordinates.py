@@ -21,24 +21,20 @@ import numpy as np
 
 from armdyn.exact.basis import Basis, cos_sin_of_sum
 from armdyn.exact.closed_form import ClosedForm
-from armdyn.exact.form import Array, Entry
-from armdyn.exact.printing import document
+from armdyn.exact.form import Array, Entry, Formula
 from armdyn.exact.printing.document import Passage
-from armdyn.exact.printing.mathml import MATHML, mathml
 from armdyn.exact.printing.names import free_letter
 from armdyn.exact.printing.printer import Printer
-from armdyn.exact.printing.styles import LATEX, PAGE, TEXT, Style
+from armdyn.exact.printing.styles import Style
 from armdyn.exact.ring import Poly, Ring, check_written
-from armdyn.exact.written import matrix_lines, vector_passage
+from armdyn.exact.written import Line, Written, loads, matrix_lines, vector_passage
 from armdyn.expression import ArmdynError, Atom, Expression, TooLargeError, expression, limited, parse
 from armdyn.model import edit
+from armdyn.model.friction import Row
 from armdyn.model.robot_model import RobotModel, lower, product
 
 # ------------------------------------------------------------------------------------------------------------
 # Equations in other coordinates as a document: what p is, the rows of motion, the terms.
-
-
-Line = tuple[str, list[str]]
 
 
 def sections(found: InCoordinates, style: Style) -> list[Passage]:
@@ -50,12 +46,16 @@ def sections(found: InCoordinates, style: Style) -> list[Passage]:
     printer = Printer(basis, replace(style, letters=letters))
     parts = [Passage("Coordinates", _meaning(found, style, letter), _coordinates(found, printer, letter))]
     if found.inverse is not None:
-        parts.append(Passage("Equations of motion", "Friction is left out.", _motion(found, printer)))
+        parts.append(Passage("Equations of motion", "", _motion(found, printer)))
     parts.append(Passage("Inertia matrix", "", matrix_lines("b", found.B, printer, symmetric=True)))
     parts.append(Passage("Coriolis matrix", "", matrix_lines("c", found.C, printer)))
     parts.append(vector_passage("Gravity torques", "g", found.g, printer))
     parts.append(vector_passage("Spring torques", "e", found.springs, printer))
-    parts.append(Passage("Where", "", [*printer.definitions.items(), *_angles(found, printer, letter)]))
+    parts.append(vector_passage("Friction torques", "f", found.friction, printer))
+    if any(not x.is_zero for x in found.tip_torques):
+        parts.append(vector_passage("Torques of the tip force", "t", found.tip_torques, printer))
+    named = [*printer.definitions.items(), *_angles(found, printer, letter), *_speeds(found, printer)]
+    parts.append(Passage("Where", loads(basis, style), named))
     return [part for part in parts if part.lines or part.text]
 
 
@@ -70,8 +70,10 @@ def _meaning(found: InCoordinates, style: Style, letter: str) -> str:
     if found.inverse is not None:
         return ""
     rates = f"{letter}d = J qd" if style.glyph is None else f"d{letter} = J dq"
-    held = "g and e" if any(x.poly for x in found.springs) else "g"
-    return f"{rates}; B stands over the square of det J, C over its cube, {held} over det J itself."
+    vectors = {"g": found.g, "e": found.springs, "f": found.friction, "t": found.tip_torques}
+    held = [name for name, terms in vectors.items() if name == "g" or any(x.poly for x in terms)]
+    below = f"{' and '.join(held)} over det J itself"
+    return f"{rates}; B stands over the square of det J, C over its cube, {below}."
 
 
 def _coordinates(found: InCoordinates, printer: Printer, letter: str) -> list[Line]:
@@ -95,14 +97,14 @@ def _sum(style: Style, row: tuple[Expression, ...], names: list[str]) -> list[st
 
 
 def _motion(found: InCoordinates, printer: Printer) -> list[Line]:
-    """τ = B p̈ + C ṗ + g + springs, row by row."""
+    """τ = B p̈ + C ṗ + friction + g + springs + tip force, row by row."""
     style, n, lines = printer.style, len(found.g), []
     for i, g in enumerate(found.g):
         row = [(found.B[i, k].poly, f"qdd{k + 1}") for k in range(n) if found.B[i, k].poly]
         terms = [printer.times(printer.poly_parts(x), style.generator(q, printer.basis)) for x, q in row]
         ring = g.poly.ring
         speeds = sum((found.C[i, k].poly * ring.gen(f"qd{k + 1}") for k in range(n)), ring.zero)
-        held = (speeds, g.poly, found.springs[i].poly)
+        held = (speeds, found.friction[i].poly, g.poly, found.springs[i].poly, found.tip_torques[i].poly)
         terms += [part for poly in held if poly for part in printer.poly_parts(poly)]
         lines.append((style.entry("tau", (i + 1,)), terms or [style.zero]))
     return lines
@@ -114,8 +116,7 @@ def _angles(found: InCoordinates, printer: Printer, letter: str) -> list[Line]:
     if found.inverse is None:
         return []
     names = [_position(style, basis, letter, k) for k in range(basis.n)]
-    rows = (*found.B, *found.C, found.g.rows, found.springs.rows)
-    used = {name for row in rows for x in row for name in x.poly.generators()}
+    used = _used(found)
     lines = []
     for i, row in enumerate(found.inverse):
         terms = _sum(style, row, names)
@@ -126,6 +127,51 @@ def _angles(found: InCoordinates, printer: Printer, letter: str) -> list[Line]:
                 if f"{kind}{i + 1}" in used:
                     lines.append((style.trig(kind, str(i + 1)), [style.function(function, style.sum(terms))]))
     return lines
+
+
+def _used(found: InCoordinates) -> set[str]:
+    """The generators of all terms."""
+    vectors = (found.g, found.springs, found.friction, found.tip_torques)
+    rows = (*found.B, *found.C, *(terms.rows for terms in vectors))
+    return {name for row in rows for x in row for name in x.poly.generators()}
+
+
+def _speeds(found: InCoordinates, printer: Printer) -> list[Line]:
+    """Lines for the speeds of joints and motors whose signs and bells friction has, in the rates of p."""
+    style, basis = printer.style, printer.basis
+    if found.inverse is None:
+        return []
+    n = len(found.g)
+    rates = [style.generator(f"qd{k + 1}", basis) for k in range(n)]
+    rows: dict[str, Row] = {f"sgn{i + 1}": ((i, 1),) for i in range(n)}
+    rows |= {f"sgnm{i + 1}": surface.row for i, surface in enumerate(basis.speeds)}
+    rows |= {name: surface.row for name, surface in basis.bells.items()}
+    lines: dict[str, list[str]] = {}
+    for name in sorted(_used(found) & rows.keys()):
+        row = [
+            sum((Expression.of(k) * found.inverse[j][m] for j, k in rows[name]), Expression.of(0))
+            for m in range(n)
+        ]
+        terms = _sum(style, tuple(row), rates)
+        if style.glyph is not None:  # the sign is written as such, of the old speed
+            lines[_old_speed(replace(style, letters=("", "")), basis, name, rows[name])] = terms
+        elif name.startswith("sgn"):
+            lines[name] = [style.function("sign", style.sum(terms))]
+        else:
+            ratio = style.quotient(
+                style.parentheses(style.sum(terms)), [str(basis.bells[name].stribeck_velocity)]
+            )
+            lines[name] = [style.function("exp", f"-({ratio})**2")]
+    return list(lines.items())
+
+
+def _old_speed(style: Style, basis: Basis, name: str, row: Row) -> str:
+    """The speed inside a sign or a bell, as friction writes it."""
+    if name in basis.bells:
+        return style.speed_of(basis, basis.bells[name])
+    if name.startswith("sgnm"):
+        return style.speed(basis, int(name[4:]) - 1)
+    return style.generator(f"qd{row[0][0] + 1}", basis)
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -208,19 +254,21 @@ class CoordinateError(ArmdynError):
 
 
 @dataclass(frozen=True)
-class InCoordinates:
-    """Equations of motion in coordinates p: B p̈ + C ṗ + g + springs = forces, friction left out.
+class InCoordinates(Written):
+    """Equations of motion in coordinates p: B p̈ + C ṗ + friction + g + springs + tip_torques = forces.
 
-    The entries are numerators: B stands over `determinant`², C over `determinant`³, g and springs over
+    The entries are numerators: B stands over `determinant`², C over `determinant`³, the vectors over
     `determinant`, which is 1 where J is constant. Then q1 … are p, qd1 … are ṗ and c1 … the cosines of
-    `angles`; else all are those of the joints. `text`, `latex`, `markdown` and `mathml` write all of it, with
-    p and ṗ by their names.
+    `angles`; else all are those of the joints. Signs sgn1 … in friction are of the joints' speeds. `text`,
+    `latex`, `markdown` and `mathml` write all of it, with p and ṗ by their names.
     """
 
     B: Array[Entry]
     C: Array[Entry]
     g: Array[Entry]
     springs: Array[Entry]
+    friction: Array[Entry]
+    tip_torques: Array[Entry]
     determinant: Entry
     angles: tuple[str, ...]
     J: tuple[tuple[Expression, ...], ...] = ()
@@ -228,38 +276,26 @@ class InCoordinates:
     kept: bool = False  # whether cosines and positions are those of the joints
     called: str = "other coordinates"
 
-    def text(self) -> str:
-        """All terms as plain text; also `str(…)`."""
-        return document.text(self._title, sections(self, TEXT))
+    @property
+    def title(self) -> str:
+        return f"{self.determinant.basis.model.name} in {self.called}"
 
-    __str__ = text
-
-    def latex(self, width: str = PAGE) -> str:
-        """All terms as LaTeX (amsmath), in rows of at most a width."""
-        return document.latex(self._title, sections(self, LATEX), width)
-
-    def markdown(self, width: str = PAGE) -> str:
-        """All terms as a Markdown document with formulas between $$, in rows of at most a width."""
-        return document.markdown(self._title, sections(self, LATEX), width)
-
-    def mathml(self, width: str = "40em") -> str:
-        """All terms as a fragment of HTML, formulas in MathML, in rows of at most a width."""
-        return mathml(self._title, sections(self, MATHML), width)
+    def passages(self, style: Style) -> list[Passage]:
+        return sections(self, style)
 
     def __repr__(self) -> str:
-        return f"<{self._title}>"
+        return f"<{self.title}>"
 
-    @property
-    def _title(self) -> str:
-        return f"{self.determinant.basis.model.name} in {self.called}"
+    def __str__(self) -> str:
+        return self.text()
 
 
 def in_coordinates(equations: ClosedForm, J: Sequence[Sequence[Any]]) -> InCoordinates:
-    """The equations in p with dp = J dq; J has numbers or texts in the symbols and c1, s1, …"""
+    """The equations in p with dp = J dq; J has numbers, entries or texts in the symbols and c1, s1, …"""
     n = equations.n
     if len(J) != n or any(len(row) != n for row in J):
         raise CoordinateError(f"J: expected {n}×{n}, found {len(J)} rows of {[len(row) for row in J]}")
-    entries = [[expression(x) for x in row] for row in J]
+    entries = [[expression(str(x) if isinstance(x, Formula) else x) for x in row] for row in J]
     symbols = {name for name, _ in equations.model.symbols}
     if all(x.symbols() <= symbols for row in entries for x in row):
         return _constant(equations, entries)
@@ -324,6 +360,8 @@ def _constant(equations: ClosedForm, J: list[list[Expression]]) -> InCoordinates
         C=_entries(basis, ring, Ji.T @ changed(equations.C) @ Ji),
         g=_entries(basis, ring, Ji.T @ changed(equations.g)),
         springs=_entries(basis, ring, Ji.T @ changed(equations.springs)),
+        friction=_entries(basis, ring, Ji.T @ changed(equations.friction)),
+        tip_torques=_entries(basis, ring, Ji.T @ changed(equations.tip_torques)),
         determinant=Entry(basis, ring.one),
         angles=angles,
         J=tuple(map(tuple, J)),
@@ -425,17 +463,20 @@ def _varying(equations: ClosedForm, entries: list[list[Expression]]) -> InCoordi
     if not det:
         raise CoordinateError("J is singular everywhere: its determinant is zero")
     adj = _matrix(adj.tolist(), lambda x: ring.zero + x)
-    B, C, g, springs = (
-        _matrix(x, lambda y: ring.include(y.expanded))
-        for x in (equations.B, equations.C, equations.g, equations.springs)
-    )
+
+    def included(terms: Array[Any]) -> np.ndarray:
+        return _matrix(terms, lambda x: ring.include(x.expanded))
+
+    B, C = included(equations.B), included(equations.C)
     # d/dt (adj/det) = (ȧdj·det − adj·ḋet)/det²
     adj_rate = _matrix(adj.tolist(), lambda x: _rate(x, n)) * det - adj * _rate(det, n)
     return InCoordinates(
         B=_entries(basis, ring, adj.T @ B @ adj),
         C=_entries(basis, ring, adj.T @ (C @ adj * det + B @ adj_rate)),
-        g=_entries(basis, ring, adj.T @ g),
-        springs=_entries(basis, ring, adj.T @ springs),
+        g=_entries(basis, ring, adj.T @ included(equations.g)),
+        springs=_entries(basis, ring, adj.T @ included(equations.springs)),
+        friction=_entries(basis, ring, adj.T @ included(equations.friction)),
+        tip_torques=_entries(basis, ring, adj.T @ included(equations.tip_torques)),
         determinant=Entry(basis, det),
         angles=tuple(f"q{i + 1}" for i in range(n)),
         J=tuple(map(tuple, entries)),

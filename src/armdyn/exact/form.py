@@ -10,11 +10,14 @@ from functools import cached_property
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
+import numpy as np
+
 from armdyn.display import shown_or_none
 from armdyn.dynamics import rigid_torques
 from armdyn.exact.basis import Basis, NotInEquationsError, angle_parts, cos_sin_of_sum
+from armdyn.exact.printing.mathml import MATHML, inline, matrix_mathml
 from armdyn.exact.printing.printer import Printer
-from armdyn.exact.printing.styles import LATEX, TEXT
+from armdyn.exact.printing.styles import LATEX, TEXT, Style, markdown_text
 from armdyn.exact.ring import Poly, Ring, check_expanded
 from armdyn.expression import (
     ONE,
@@ -258,9 +261,11 @@ class _State:
 
     def _load(self, joint: int) -> float:
         """|τ| of a joint without friction."""
-        n = range(1, self.basis.n + 1)
+        basis, n = self.basis, range(1, self.basis.n + 1)
         q, qd, qdd = ([self._number(Expression.symbol(f"{x}{i}")) for i in n] for x in ("q", "qd", "qdd"))
-        return abs(float(rigid_torques(lower(self.basis.model, self._number), q, qd, qdd)[joint]))
+        wrench = [self._number(x) for x in basis.parameters[len(basis.layout) :]]
+        torques = rigid_torques(lower(basis.model, self._number), q, qd, qdd, wrench or None)
+        return abs(float(torques[joint]))
 
     def _number(self, x: object) -> float:
         exact = Expression.of(x)
@@ -276,10 +281,11 @@ SHOWN = 500  # terms, multiplied out, up to which entries and equations are type
 _LETTERS = 20_000  # of LaTeX that MathJax sets in a second or so
 
 
-def matrix_latex(rows: Iterable[Iterable[str]], where: Iterable[str] = ()) -> str:
+def matrix_latex(rows: Iterable[Iterable[str]], where: Iterable[tuple[str, str]] = ()) -> str:
     """A matrix of formulas; what was named in them follows it."""
     lines = " \\\\\n".join(" & ".join(row) for row in rows)
-    return r",\quad ".join(["\\begin{bmatrix}\n" + lines + "\n\\end{bmatrix}", *where])
+    named = [f"{name} = {value}" for name, value in where]
+    return r",\quad ".join(["\\begin{bmatrix}\n" + lines + "\n\\end{bmatrix}", *named])
 
 
 def displayed(latex: Callable[[], str], terms: int) -> str | None:
@@ -413,6 +419,10 @@ class Formula:
         printer = Printer(self.basis, LATEX)
         return r",\quad ".join([printer.style.sum(self.parts(printer)), *_named(printer)])
 
+    def mathml(self) -> str:
+        """The same for browsers, as an inline formula of MathML."""
+        return inline(self)
+
     def _repr_latex_(self) -> str | None:
         return displayed(self.latex, self.size)
 
@@ -516,8 +526,16 @@ class Form(Formula):
     def map(self, function: Callable[[Poly], Poly]) -> Form:
         return Form(self.basis, {p: function(a) for p, a in self.coefficients.items()})
 
-    def derivative(self, generator: str) -> Form:
-        return self.map(lambda a: a.derivative(generator))
+    def derivative(self, name: str) -> Form:
+        """∂/∂ a joint variable, q1, qd1 or qdd1, as a form; `diff` takes symbols of the description, too."""
+        if not (variable := _VARIABLE.fullmatch(str(name))):
+            raise ArmdynError(
+                f"found {shown(name)}; a joint variable q1, qd1 or qdd1 is expected, or diff({name!r})"
+            )
+        self.basis.check_name(name)
+        if variable[1] == "q":
+            return self.by_joint(int(variable[2]) - 1)
+        return self.map(lambda a: a.derivative(name))
 
     def by_joint(self, i: int) -> Form:
         """∂/∂q_i."""
@@ -647,29 +665,53 @@ def _in_one_ring(a: Poly, b: Poly) -> tuple[Poly, Poly] | None:
 
 
 class Array(Generic[T]):
-    """An exact vector or matrix: indexed like a NumPy array, printed row by row."""
+    """An exact vector or matrix: indexed from 0 like a NumPy array, printed row by row.
 
-    def __init__(self, rows: Sequence[Any]) -> None:
+    `called` says what it is, `equation` where the book has it. It goes to SymPy with `.sympy()`, gives
+    numbers with `.value(q=…)` and writes itself with `.latex()`, `.markdown()` and `.mathml()`.
+    """
+
+    def __init__(self, rows: Sequence[Any], called: str = "", equation: str = "") -> None:
         self.rows = list(rows)
+        self.called, self.equation = called, equation
 
     @property
     def shape(self) -> tuple[int, ...]:
-        first = self.rows[0] if self.rows else None
-        return (len(self.rows), len(first)) if isinstance(first, list) else (len(self.rows),)
+        found: list[int] = []
+        first: Any = self.rows
+        while isinstance(first, list):
+            found.append(len(first))
+            first = first[0] if first else None
+        return tuple(found)
 
-    def __getitem__(self, index: int | tuple[int, ...]) -> Any:
-        if isinstance(index, tuple):
-            entry: Any = self.rows
-            for i in index:
+    def __getitem__(self, index: int | slice | tuple[int, ...]) -> Any:
+        entry: Any = self.rows
+        for i in index if isinstance(index, tuple) else (index,):
+            try:
                 entry = entry[i]
-            return entry
-        return self.rows[index]
+            except (IndexError, TypeError):
+                raise self._outside(index) from None
+        return Array(entry) if isinstance(entry, list) else entry
+
+    def _outside(self, index: object) -> IndexError:
+        sizes = "×".join(map(str, self.shape))
+        last = ", ".join(str(size - 1) for size in self.shape)
+        first = ", ".join("0" for _ in self.shape)
+        return IndexError(
+            f"[{str(index).strip('()')}] is not in this array of {sizes} entries: they are counted from 0, "
+            f"as in NumPy, from [{first}] to [{last}]"
+        )
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.rows)
+
+    @property
+    def T(self) -> Array[Any]:
+        """The transpose of a matrix."""
+        return Array([list(column) for column in zip(*self._matrix(), strict=True)])
 
     def __eq__(self, other: object) -> bool:
         """Entry by entry, with another array, a list or a SymPy matrix; of a vector, a column."""
@@ -698,6 +740,30 @@ class Array(Generic[T]):
 
     __hash__ = None  # type: ignore[assignment]
 
+    def substitute(self, *values: Any, **more: Any) -> Array[Entry]:
+        """The array with names replaced in all entries: `J.substitute(q1=0, a1="l")`."""
+        return Array(_each(self.rows, lambda x: x.substitute(*values, **more)), self.called, self.equation)
+
+    subs = substitute  # SymPy's name for it
+
+    def diff(self, name: Any, times: Any = 1) -> Array[Entry]:
+        """The derivative of all entries by a symbol or a joint variable."""
+        return Array(_each(self.rows, lambda x: x.diff(name, times)))
+
+    def value(self, values: Mapping[Any, Any] | None = None, /, **more: Any) -> np.ndarray:
+        """Numbers at a state, an array of this shape: `J.value(q=[0, 1], a1=0.5)`."""
+        return np.array(_each(self.rows, lambda x: x.value(values, **more)))
+
+    def sympy(self, symbols: Mapping[str, Any] | Iterable[Any] = ()) -> Any:
+        """A SymPy matrix, of a vector a column; `symbols` are used instead of real ones of the same names."""
+        import sympy  # takes a while to load
+
+        from armdyn.exact.handover import Handover
+
+        rows = self._matrix()
+        handover = Handover(rows[0][0].basis, symbols)
+        return sympy.Matrix([[handover.expression(x.poly) for x in row] for row in rows])
+
     def __str__(self) -> str:
         return "[" + "\n ".join(str(row) for row in self.rows) + "]"
 
@@ -705,15 +771,41 @@ class Array(Generic[T]):
 
     def latex(self) -> str:
         """The vector (as a column) or the matrix typeset; what had to be named follows it."""
+        return matrix_latex(*self._spelled(LATEX))
+
+    def mathml(self) -> str:
+        """The same for browsers, as a block of MathML."""
+        return matrix_mathml(*self._spelled(MATHML))
+
+    def markdown(self) -> str:
+        """A sentence that says what it is, and the formula between $$."""
+        said = f"{self.called} {self.equation}".strip()
+        return f"{markdown_text(said)}:\n\n$$\n{self.latex()}\n$$\n" if said else f"$$\n{self.latex()}\n$$\n"
+
+    def _spelled(self, style: Style) -> tuple[list[list[str]], list[tuple[str, str]]]:
+        """The entries in a style, and names and values of what had to be named."""
+        rows = self._matrix()
+        printer = Printer(rows[0][0].basis, style)
+        lines = [[style.sum(x.parts(printer)) for x in row] for row in rows]
+        return lines, [(name, style.sum(parts)) for name, parts in printer.definitions.items()]
+
+    def _matrix(self) -> list[list[Formula]]:
+        """The rows of a matrix, or the entries of a vector as rows."""
         rows = [row if isinstance(row, list) else [row] for row in self.rows]
         if not rows or any(not isinstance(x, Formula) for row in rows for x in row):
-            raise ArmdynError(f"shape {self.shape}: only vectors and matrices of entries are typeset")
-        printer = Printer(rows[0][0].basis, LATEX)
-        lines = [[printer.style.sum(x.parts(printer)) for x in row] for row in rows]
-        return matrix_latex(lines, _named(printer))
+            sizes = "×".join(map(str, self.shape))
+            raise ArmdynError(
+                f"{sizes} entries: only vectors and matrices are written; [0] is the first matrix of these"
+            )
+        return rows
 
     def _repr_latex_(self) -> str | None:
         return displayed(self.latex, sum(_terms(row) for row in self.rows))
+
+
+def _each(x: Any, function: Callable[[Any], Any]) -> Any:
+    """A function of the entries of nested lists."""
+    return [_each(entry, function) for entry in x] if isinstance(x, list) else function(x)
 
 
 def _differences(a: Any, b: Any) -> Any:

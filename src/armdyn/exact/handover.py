@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import comb
@@ -17,7 +16,7 @@ from sympy.printing.str import StrPrinter
 from armdyn.dynamics import rigid_torques
 from armdyn.exact.basis import Basis, NotInEquationsError
 from armdyn.exact.printing.angles import AngleSums
-from armdyn.exact.ring import Poly, Ring, check_expanded
+from armdyn.exact.ring import Poly, Ring, check_expanded, check_written
 from armdyn.expression import ArmdynError, Atom, Expression, ExpressionError, TooLargeError, listed, shown
 from armdyn.model.friction import Row
 from armdyn.names import one_line
@@ -25,54 +24,78 @@ from armdyn.names import one_line
 Symbols = Mapping[str, Any] | Iterable[Any]
 
 
-@dataclass(frozen=True)
 class SympyEquations:
-    """SymPy matrices in q1 … qn, qd1 … qdn, qdd1 … qddn and the description's symbols.
+    """Terms of the equations in SymPy: matrices in q1 … qn, qd1 …, qdd1 … and the description's symbols.
 
-    tau = B qdd + C qd + friction + g + springs, not multiplied out.
+    tau = B qdd + C qd + friction + g + springs + tip_torques, not multiplied out. `TERMS` lists what there
+    is beside it; each is made when it is asked for. `christoffel` and `h` are lists of matrices.
     """
 
-    B: Any
-    C: Any
-    g: Any
-    springs: Any
-    friction: Any
-    tau: Any
-    q: tuple[Any, ...]
-    qd: tuple[Any, ...]
-    qdd: tuple[Any, ...]
-    symbols: dict[str, Any]
-
-
-def to_sympy(basis: Basis, terms: Mapping[str, Iterable[Any]], symbols: Symbols = ()) -> SympyEquations:
-    """B, C, g, springs, friction and tau as SymPy matrices; load friction depends on qdd1 … qddn, too.
-
-    `terms`: rows of forms, or forms, by these names.
-    """
-    handover = Handover(basis, symbols)
-
-    def matrix(name: str) -> Any:
-        rows = (row if isinstance(row, list) else [row] for row in terms[name])
-        return sympy.Matrix([[handover.expression(x.expanded) for x in row] for row in rows])
-
-    n = range(1, basis.n + 1)
-    q, qd, qdd = (tuple(handover.symbol(f"{x}{i}") for i in n) for x in ("q", "qd", "qdd"))
-    B, C, g, springs = (matrix(name) for name in ("B", "C", "g", "springs"))
-    rigid = B * sympy.Matrix(qdd) + C * sympy.Matrix(qd) + g + springs
-    handover.rigid = list(rigid)
-    friction = matrix("friction")
-    return SympyEquations(
-        B=B,
-        C=C,
-        g=g,
-        springs=springs,
-        friction=friction,
-        tau=rigid + friction,
-        q=q,
-        qd=qd,
-        qdd=qdd,
-        symbols={name: handover.symbol(name) for name, _ in basis.model.symbols},
+    TERMS = (
+        *(
+            "B",
+            "C",
+            "g",
+            "springs",
+            "friction",
+            "tip_torques",
+            "c",
+            "centrifugal_torques",
+            "coriolis_torques",
+        ),
+        *("Gamma", "speed_products", "B_dot", "N", "christoffel", "h", "regressor", "beta_T", "beta_U"),
+        *("T", "U"),
     )
+
+    def __init__(self, equations: Any, symbols: Symbols = ()) -> None:
+        """`equations` have the terms as arrays, and both energies."""
+        self._equations = equations
+        handover = self._handover = Handover(equations.basis, symbols)
+        numbers = range(1, equations.n + 1)
+        self.q, self.qd, self.qdd = (
+            tuple(handover.symbol(f"{x}{i}") for i in numbers) for x in ("q", "qd", "qdd")
+        )
+        self.symbols = {name: handover.symbol(name) for name, _ in equations.basis.model.symbols}
+        if equations.basis.loads:
+            handover.rigid = list(self._rigid)
+
+    @property
+    def tau(self) -> Any:
+        return self._rigid + self.friction
+
+    @cached_property
+    def _rigid(self) -> Any:
+        """The torques without friction."""
+        return (
+            self.B * sympy.Matrix(self.qdd)
+            + self.C * sympy.Matrix(self.qd)
+            + self.g
+            + self.springs
+            + self.tip_torques
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self.TERMS:
+            raise AttributeError(f"no term {shown(name)}; there are tau, {', '.join(self.TERMS)}")
+        equations = self._equations
+        if name in ("T", "U"):
+            energy = equations.kinetic_energy if name == "T" else equations.potential_energy
+            found = self._handover.expression(energy.poly)
+        else:
+            found = self._matrix(getattr(equations, name))
+        setattr(self, name, found)
+        return found
+
+    def _matrix(self, terms: Any) -> Any:
+        """A matrix, of a vector a column; of three indices a list of matrices."""
+        if len(terms.shape) == 3:
+            return [self._matrix(terms[i]) for i in range(len(terms))]
+        rows = [row if isinstance(row, list) else [row] for row in terms]
+        check_written(sum(x.size for row in rows for x in row))
+        return sympy.Matrix([[self._handover.expression(x.poly) for x in row] for row in rows])
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.TERMS]
 
 
 class Handover:
@@ -186,7 +209,8 @@ def _name(x: Any) -> str | None:
 def _rigid(basis: Basis) -> list[Poly]:
     """The torques without friction, by Newton–Euler, as polynomials of the full ring."""
     full = basis.full
-    torques = rigid_torques(basis.valued_mechanism(), *full.joint_variables())
+    wrench = basis.values[len(basis.layout) :]
+    torques = rigid_torques(basis.valued_mechanism(), *full.joint_variables(), wrench or None)
     return [full.zero + torque for torque in torques]
 
 
@@ -197,20 +221,20 @@ _TAKEN = ("Abs", "Matrix", "Rational", "Symbol", "cos", "exp", "pi", "sign", "si
 
 
 def sympy_source(title: str, handed: SympyEquations) -> str:
-    """A Python script that builds SymPy matrices inertia, coriolis, gravity, friction and springs, if any."""
+    """A Python script that builds SymPy matrices inertia, coriolis, gravity and so on."""
     matrices = {
         "inertia": handed.B,
         "coriolis": handed.C,
         "gravity": handed.g,
         "friction": handed.friction,
     }
-    sprung = any(handed.springs)
-    if sprung:
-        matrices["springs"] = handed.springs
+    further = {"springs": handed.springs, "tip_torques": handed.tip_torques}
+    matrices |= {name: terms for name, terms in further.items() if any(terms)}
+    sums = "".join(f" + {name}" for name in further if name in matrices)
     symbols = sorted({x.name for M in matrices.values() for x in M.free_symbols})
     printer = _Exact(_variables(symbols, {*_TAKEN, *matrices}))
     lines = [
-        f"# Equations of motion: inertia*qdd + coriolis*qd + friction + gravity{' + springs' * sprung} = tau",
+        f"# Equations of motion: inertia*qdd + coriolis*qd + friction + gravity{sums} = tau",
         f"from sympy import {', '.join(_TAKEN)}",
         "",
         f"# {one_line(title)}",  # below two lines in which Python looks for "coding: …"

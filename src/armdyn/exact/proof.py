@@ -63,6 +63,8 @@ def prove(equations: ClosedForm) -> Proof:
             terms = check(equations)
         if any(not spring.is_zero for spring in equations.springs):
             text = text.replace("friction + g", "friction + g + springs")
+        if equations.wrench:
+            text = text.replace(" are these torques", " + J^T h_e are these torques")
         statements.append(Statement(text, terms, perf_counter() - start))
     return Proof(equations.model.name, tuple(statements))
 
@@ -82,7 +84,8 @@ def _newton_euler(equations: ClosedForm) -> int:
     """
     basis = equations.basis
     ring = basis.with_parameter_names
-    torques = dynamics.inverse_dynamics(basis.named_mechanism(), *ring.joint_variables())
+    wrench = [ring.gen(f"[{name}]") for name in basis.parameter_names[len(basis.layout) :]]
+    torques = dynamics.inverse_dynamics(basis.named_mechanism(), *ring.joint_variables(), wrench or None)
     terms = 0
     for i, torque in enumerate(torques):
         expected = ring.zero.p
@@ -97,7 +100,7 @@ def _terms_add_up(equations: ClosedForm) -> int:
     basis, n = equations.basis, equations.n
     terms = 0
     for i in range(n):
-        total = equations.g[i] + equations.springs[i] + equations.friction[i]
+        total = equations.g[i] + equations.springs[i] + equations.friction[i] + equations.tip_torques[i]
         for j in range(n):
             total = total + equations.B[i, j].times_generator(f"qdd{j + 1}")
             total = total + equations.C[i, j].times_generator(f"qd{j + 1}")

@@ -180,7 +180,7 @@ def sections(equations: ClosedForm, style: Style) -> list[Passage]:
         what = "coordinates" if recursion.mechanism.rows else "motors of elastic joints"
         lines = [_torque(recursion, printer, k) for k in further]
         found.append(Passage(f"Torques of the {what}", "", lines))
-    where = Passage("Where", loads(equations, style))
+    where = Passage("Where", loads(equations.basis, style))
     for left, right in recursion.definitions():
         name, value = printer.poly(left), printer.poly(right)
         if name.strip("[]") != value:

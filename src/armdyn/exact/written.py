@@ -7,17 +7,54 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from armdyn.display import shown_or_none
+from armdyn.exact.basis import Basis
 from armdyn.exact.closed_form import ClosedForm, coriolis_in_rates, grouped
 from armdyn.exact.form import SHOWN, Array, Form, Formula, displayed
+from armdyn.exact.printing import document
 from armdyn.exact.printing.document import Passage, aligned_rows
+from armdyn.exact.printing.mathml import MATHML, mathml
 from armdyn.exact.printing.printer import LIMIT, Printer
-from armdyn.exact.printing.styles import LATEX, Style
+from armdyn.exact.printing.styles import LATEX, PAGE, TEXT, Style
 from armdyn.exact.ring import check_written
 from armdyn.expression import ArmdynError, Expression, shown
 
-Notation = Literal["book", "craig"]
+Line = tuple[str, list[str]]
+Notation = Literal["book", "craig", "asada"]
 COORDINATES = "Joints, and the coordinates they follow from"
 _RATES = "A velocity with several indices is the sum of these joints' velocities."
+
+
+class Written:
+    """A value that writes itself: a title, and passages of formulas in a style."""
+
+    @property
+    def title(self) -> str:
+        raise NotImplementedError
+
+    def passages(self, style: Style) -> list[Passage]:
+        raise NotImplementedError
+
+    def text(self) -> str:
+        """All of it as plain text; also `str(…)`."""
+        return document.text(self.title, self.passages(TEXT))
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def latex(self, width: str = PAGE) -> str:
+        """All of it as LaTeX (amsmath), in rows of at most a width."""
+        return document.latex(self.title, self.passages(LATEX), width)
+
+    def markdown(self, width: str = PAGE) -> str:
+        """All of it as a Markdown document with formulas between $$, in rows of at most a width."""
+        return document.markdown(self.title, self.passages(LATEX), width)
+
+    def mathml(self, width: str = "40em") -> str:
+        """All of it as a fragment of HTML, formulas in MathML, in rows of at most a width."""
+        return mathml(self.title, self.passages(MATHML), width)
+
+    def __repr__(self) -> str:
+        return f"<{self.title}>"
 
 
 @dataclass(frozen=True)
@@ -30,13 +67,17 @@ class Letters:
     vector: bool  # velocity terms as one vector V(q, q̇) instead of a matrix
 
 
-_LETTERS = {"book": Letters("b", "c", "g", False), "craig": Letters("M", "V", "G", True)}
+_LETTERS = {
+    "book": Letters("b", "c", "g", False),
+    "craig": Letters("M", "V", "G", True),
+    "asada": Letters("H", "h", "G", True),
+}
 
 
 def letters(notation: Notation) -> Letters:
     given: object = notation  # whatever it is
     if not isinstance(given, str) or given not in _LETTERS:
-        raise ArmdynError(f"notation: found {shown(notation)}; allowed: 'book', 'craig'")
+        raise ArmdynError(f"notation: found {shown(notation)}; allowed: 'book', 'craig', 'asada'")
     return _LETTERS[notation]
 
 
@@ -56,9 +97,11 @@ def sections(equations: ClosedForm, style: Style, notation: Notation) -> list[Pa
     found.append(vector_passage("Gravity torques", names.g, written.g, spelling))
     found.append(vector_passage("Spring torques", "e", equations.springs, printer))
     found.append(vector_passage("Friction torques", "f", equations.friction, printer))
+    if equations.wrench:
+        found.append(vector_passage("Torques of the tip force", "t", equations.tip_torques, printer))
     named = printer.definitions | spelling.definitions
     lines = [*named.items(), *_speeds(equations, printer.style), *bells(equations, printer.style)]
-    found.append(Passage("Where", loads(equations, style), lines))
+    found.append(Passage("Where", loads(equations.basis, style), lines))
     return [s for s in found if s.lines or s.text]
 
 
@@ -103,12 +146,12 @@ def bells(equations: ClosedForm, style: Style) -> list[tuple[str, list[str]]]:
     return [(name, [style.bell(equations.basis, f)]) for name, f in equations.basis.bells.items()]
 
 
-def loads(equations: ClosedForm, style: Style) -> str:
+def loads(basis: Basis, style: Style) -> str:
     """What the torques are in load friction, if there is any."""
-    if not equations.basis.loads:
+    if not basis.loads:
         return ""
     if style.glyph is None:
-        return f"{', '.join(equations.basis.loads)}: the size of a joint's torque without friction."
+        return f"{', '.join(basis.loads)}: the size of a joint's torque without friction."
     return "A torque with index r is that of a joint without friction."
 
 
@@ -137,20 +180,20 @@ def _fits(equations: ClosedForm) -> bool:
 
 
 def _row(equations: ClosedForm, printer: Printer, i: int) -> list[str]:
-    """The terms of row i: inertia, velocities, friction, gravity, springs."""
+    """The terms of row i: inertia, velocities, friction, gravity, springs, tip force."""
     terms = [
         printer.times(printer.parts(equations.B[i, j]), _variable(equations, printer.style, j, 2))
         for j in range(equations.n)
         if not equations.B[i, j].is_zero
     ]
     terms += list(_velocity_terms(equations, printer, i))
-    further = (equations.friction[i], equations.g[i], equations.springs[i])
+    further = (equations.friction[i], equations.g[i], equations.springs[i], equations.tip_torques[i])
     return terms + [part for entry in further for part in printer.parts(entry)]
 
 
 def in_matrices(equations: ClosedForm, style: Style, names: Letters) -> Passage:
     """(7.42) in matrices: one line, however long the entries are."""
-    M, V, G = ("M", "V", "G") if names.vector else ("B", "C", "g")
+    M, V, G = (names.B, names.C, names.g) if names.vector else ("B", "C", "g")
     q, qd, qdd = style.vectors
     velocity = style.applied(V, (q, qd))
     row = [f"{style.applied(M, (q,))}{style.acting}{qdd}"]
@@ -159,6 +202,8 @@ def in_matrices(equations: ClosedForm, style: Style, names: Letters) -> Passage:
         row.append(style.applied("e", (q,)))
     if any(not f.is_zero for f in equations.friction):
         row.append(style.applied("f", (qd,)))
+    if equations.wrench:
+        row.append(style.applied("t", (q,)))
     return Passage("Equations of motion", "", [(style.entry("tau", ()), row)])
 
 

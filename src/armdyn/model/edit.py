@@ -43,6 +43,13 @@ def link_named(model: RobotModel, name: object, where: str) -> Link:
     raise ModelError(f"{where}: there is no joint or link {found_text}; moving joints: {_moving(model)}")
 
 
+def check_link(model: RobotModel, name: str, link: Any) -> str:
+    """Refuse what is not the name of a link or of the base."""
+    if not isinstance(link, str) or (link != model.root and link not in model.index):
+        raise ModelError(f"{name}: found {shown(link)}; links: {listed([model.root, *model.index])}")
+    return link
+
+
 def by_joint(model: RobotModel, given: object, where: str) -> dict[str, object]:
     """A table by joints or links as one by links."""
     if not isinstance(given, Mapping):

@@ -23,6 +23,7 @@ from armdyn.expression.functions import over_scalars
 from armdyn.kernels import Kernel, Shared, Specification
 from armdyn.kernels.arrays import Numbers, joined, real_array
 from armdyn.kernels.kernel import library_of
+from armdyn.model.edit import check_link
 from armdyn.model.errors import ModelError
 from armdyn.model.mechanism import Mechanism, unchanged
 from armdyn.model.parameters import Layout, mechanism_with
@@ -675,13 +676,6 @@ def _springs_and_friction(M: Mechanism, q: Any, qd: Any, qdd: Any, rigid: Any, w
 
 # ------------------------------------------------------------------------------------------------------------
 # Wrenches on links by name: {"left hand": (..., 6), "elbow": (..., 6)} as one array for a kernel.
-
-
-def check_link(model: RobotModel, name: str, link: Any) -> str:
-    """Refuse what is not the name of a link or of the base."""
-    if not isinstance(link, str) or (link != model.root and link not in model.index):
-        raise ModelError(f"{name}: found {shown(link)}; links: {listed([model.root, *model.index])}")
-    return link
 
 
 def of_links(model: RobotModel, wrench: Mapping[Any, Any]) -> dict[str, Any]:

@@ -33,6 +33,7 @@ from armdyn.model import (
     edit,
     impossible_inertia,
 )
+from armdyn.model.edit import check_link
 from armdyn.model.errors import is_nested, numbers, three, word
 from armdyn.model.inertia import Number
 from armdyn.model.parameters import Layout, layout, parameter_vector, with_parameters
@@ -50,7 +51,6 @@ from armdyn.robot.functions import (
     Function,
     Wrench,
     check_function,
-    check_link,
     check_program,
     functions_of,
     make_kernel,
@@ -715,11 +715,15 @@ class Robot(Shown):
 
     # ---- exactly -----------------------------------------------------------------------------------------
 
-    def equations(self) -> Equations:
-        """The exact equations of motion in closed form."""
+    def equations(self, wrench: bool = False) -> Equations:
+        """The exact equations of motion in closed form.
+
+        With `wrench` they have the tip force: h_e, force and moment the tip exerts on its surroundings, as
+        the symbols fx, fy, fz, mux, muy, muz; Jᵀh_e is then a part of the torques.
+        """
         from armdyn.exact import Equations  # brings FLINT: only when asked for
 
-        return Equations(self._model)
+        return Equations.with_tip_force(self._model) if wrench else Equations(self._model)
 
     def base_parameters(
         self,

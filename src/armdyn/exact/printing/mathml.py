@@ -187,6 +187,16 @@ def inline(entry: Printed) -> str:
     """One entry of the equations as an inline formula; what had to be named follows it."""
     printer = Printer(entry.basis, MATHML)
     text = MATHML.sum(entry.parts(printer))
-    for name, parts in printer.definitions.items():
-        text += f'<mo>,</mo><mspace width="1em"/>{name}<mo>=</mo>{MATHML.sum(parts)}'
+    text += _where((name, MATHML.sum(parts)) for name, parts in printer.definitions.items())
     return f"<math>{text}</math>"
+
+
+def matrix_mathml(rows: Iterable[Iterable[str]], where: Iterable[tuple[str, str]] = ()) -> str:
+    """A matrix of formulas as a block; what was named in them follows it."""
+    cells = "\n".join(f"<mtr>{''.join(f'<mtd>{x}</mtd>' for x in row)}</mtr>" for row in rows)
+    matrix = f"<mrow><mo>[</mo><mtable>\n{cells}\n</mtable><mo>]</mo></mrow>"
+    return f'<math display="block">{matrix}{_where(where)}</math>'
+
+
+def _where(named: Iterable[tuple[str, str]]) -> str:
+    return "".join(f'<mo>,</mo><mspace width="1em"/>{name}<mo>=</mo>{value}' for name, value in named)

@@ -10,8 +10,8 @@ import numpy as np
 
 from armdyn.expression import shown
 from armdyn.identification.errors import IdentificationError, check
+from armdyn.model.edit import check_link
 from armdyn.robot import Robot
-from armdyn.robot.functions import check_link
 from armdyn.robot.joints import JointLimits, followers, joint_limits, joint_name, revolute_joints
 
 # ------------------------------------------------------------------------------------------------------------

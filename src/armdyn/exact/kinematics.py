@@ -1,0 +1,300 @@
+"""Poses, velocities and Jacobians of links and rotors in symbols, (7.14)–(7.29), (7.128).
+
+Every quantity is that of a point which moves with a body: the origin of a link's frame, its centre of mass,
+any other point of it, the centre of a rotor. The algorithms are those of `dynamics/`, run over a ring in
+which the point can be written; vectors are in the axes of the base (of the world, where the base is placed).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+from armdyn import dynamics
+from armdyn.dynamics.closures import freed, joint_values, of_joints
+from armdyn.dynamics.kinematics import base_frames, joint_frames, point_jacobian, pose_of, velocities
+from armdyn.exact.basis import Basis, atoms_of
+from armdyn.exact.form import Array, Entry
+from armdyn.exact.ring import Poly, Ring
+from armdyn.expression import ArmdynError, Expression, shown
+from armdyn.model.edit import check_link, declared, link_named
+from armdyn.model.errors import three, word
+from armdyn.model.mechanism import FIXED_BASE, Mechanism
+from armdyn.model.parts import Link, Motor, Transform
+from armdyn.model.robot_model import Converter, places_of
+from armdyn.model.vector import (
+    Scalar,
+    Vector,
+    add,
+    apply,
+    apply_transposed,
+    scale,
+    vector,
+)
+from armdyn.names import listed, quoted
+
+At = Literal["frame", "com"] | Sequence[Any]
+Angles = Literal["zyz", "rpy"]
+
+
+class Jacobian(Array[Entry]):
+    """A geometric Jacobian, 6×n: J_P over J_O, linear rows over angular ones, base axes."""
+
+    @property
+    def position_part(self) -> Array[Entry]:
+        """J_P, 3×n: the velocity of the point is J_P q̇."""
+        return Array(self.rows[:3], f"J_P: {self.called}", self.equation)
+
+    @property
+    def orientation_part(self) -> Array[Entry]:
+        """J_O, 3×n: the angular velocity is J_O q̇."""
+        return Array(self.rows[3:], f"J_O: {self.called}", self.equation)
+
+
+class AnalyticalJacobian(Array[Entry]):
+    """J_A, 6×n, whose lower rows are rates of three angles; with J = T_A J_A (7.128)."""
+
+    T_A: Array[Entry]  # 6×6, in the angles phi, theta, psi or roll, pitch, yaw
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point that moves with a body, and the axes of a link there, over one ring."""
+
+    basis: Basis
+    body: int
+    frame: Transform  # the point as origin, with the link's axes, in the body's frame, exact
+    called: str
+
+    @cached_property
+    def ring(self) -> Ring:
+        """The kinematic ring, where the geometry has all symbols of the point; else a larger one."""
+        return ring_with_all(self.basis, [*self.frame.p, *(x for row in self.frame.R for x in row)])
+
+    @cached_property
+    def mechanism(self) -> Mechanism:
+        """The robot over the ring, its tip at the point."""
+        R, p = (vector(self._constant(x) for x in row) for row in self.frame.R), self.frame.p
+        tip = vector(self._constant(x) for x in p)
+        return replace(self.basis.mechanism(self.ring), tip=self.body, R_tip=vector(R), p_tip=tip, places=())
+
+    def _constant(self, x: Scalar) -> Scalar:
+        return self.ring.constant(x) if isinstance(x, Expression) else x
+
+    @property
+    def variables(self) -> tuple[list[Any], list[Poly]]:
+        q, qd, _ = self.ring.joint_variables()
+        return q, qd
+
+    def entries(self, rows: Sequence[Any]) -> list[Any]:
+        """Scalars in nested lists as entries."""
+        return [
+            self.entries(x) if isinstance(x, list | tuple) else Entry(self.basis, self.ring.zero + x)
+            for x in rows
+        ]
+
+    def array(self, rows: Sequence[Any], what: str, equation: str = "") -> Array[Entry]:
+        return Array(self.entries(rows), f"{what} of {self.called}", equation)
+
+
+def ring_with_all(basis: Basis, entries: Sequence[Scalar]) -> Ring:
+    """The smallest ring of a robot in which some more exact numbers can be written."""
+    atoms, inverted = atoms_of(entries)
+    names = [*map(str, atoms), *(f"1/{atom}" for atom in inverted)]
+    for ring in (basis.kinematic, basis.full):
+        if all(name in ring.index for name in names):
+            return ring
+    return basis.extended([Expression.of(x) for x in entries])
+
+
+# ---- where a point is --------------------------------------------------------------------------------------
+
+
+def point_on(basis: Basis, link: str | None, at: At) -> Point:
+    """The tip frame (without a link), or a point of a link by its place in the link's frame."""
+    model = basis.model
+    places = places_of(model, Converter(lambda x: x))
+    name = model.tip if link is None else check_link(model, "link", link)
+    body, frame = places[name]
+    label = "the base" if name == model.root else f"link {quoted(name)}"
+    if link is None:
+        frame, label = frame @ model.tool, "the tip"
+    if isinstance(at, str):
+        word("at", at, ("frame", "com"))
+        if at == "frame":
+            return Point(basis, body, frame, label)
+        if link is None or name == model.root:
+            raise ArmdynError("at: 'com' is the centre of mass of a link; link= names one")
+        place, label = _centre(model.links[model.index[name]]), f"the centre of mass of {label}"
+    else:
+        place = three("at", at)
+        label = f"the point [{', '.join(map(str, place))}] of {label}"
+    return Point(basis, body, frame @ Transform(p=place), label)
+
+
+def _centre(link: Link) -> Vector:
+    if Expression.of(link.inertia.mass).is_zero:
+        raise ArmdynError(
+            f"at: link {quoted(link.name)} has no mass, and so no centre of mass; 'frame' or a point "
+            "[x, y, z] of it is allowed"
+        )
+    return link.inertia.com
+
+
+def motor_of(basis: Basis, name: str) -> tuple[Link, Motor]:
+    """The motor that drives a link or joint, by the name of either."""
+    model = basis.model
+    link = link_named(model, name, "motor")
+    if link.motor is None or model.rotors == "none":
+        driven = [x.name for x in model.links if x.motor and model.rotors != "none"]
+        raise ArmdynError(
+            f"motor: {quoted(link.name)} has no motor; links with one: {listed(driven) or 'none'}"
+        )
+    return link, link.motor
+
+
+def rotor_centre(basis: Basis, link: Link, motor: Motor) -> Point:
+    """The centre of the rotor of a motor, in the axes of its carrier."""
+    body, frame = places_of(basis.model, Converter(lambda x: x))[motor.carrier]
+    called = f"the rotor of the motor of {quoted(link.joint_label)}"
+    return Point(basis, body, frame @ Transform(p=motor.position), called)
+
+
+# ---- what it does ------------------------------------------------------------------------------------------
+
+
+def pose(point: Point) -> Array[Entry]:
+    """The homogeneous transform, 4×4."""
+    return point.array(dynamics.pose(point.mechanism, point.variables[0]), "Pose")
+
+
+def rotation(point: Point) -> Array[Entry]:
+    """R, 3×3."""
+    rows = dynamics.pose(point.mechanism, point.variables[0])
+    return point.array([row[:3] for row in rows[:3]], "Rotation matrix")
+
+
+def position(point: Point) -> Array[Entry]:
+    """p, 3."""
+    rows = dynamics.pose(point.mechanism, point.variables[0])
+    return point.array([row[3] for row in rows[:3]], "Position")
+
+
+def velocity(point: Point) -> Array[Entry]:
+    """ṗ = J_P q̇."""
+    return point.array(_times_rates(point, _geometric(point)[:3]), "Velocity", "(7.14)")
+
+
+def angular_velocity(point: Point, frame: Literal["base", "link"]) -> Array[Entry]:
+    """ω = J_O q̇ in base axes, or by recursion in the axes of the link."""
+    word("frame", frame, ("base", "link"))
+    if frame == "base":
+        return point.array(
+            _times_rates(point, _geometric(point)[3:]), "Angular velocity, base axes,", "(7.15)"
+        )
+    M = point.mechanism
+    q, qd = (joint_values(M, x) for x in point.variables)
+    w: Vector = (0, 0, 0)
+    if point.body != FIXED_BASE:
+        tree = freed(M)
+        w = apply_transposed(M.R_tip, velocities(tree, joint_frames(tree, q), qd)[0][point.body])
+    return point.array(w, "Angular velocity, link axes,", "(7.107)")
+
+
+def jacobian(point: Point) -> Jacobian:
+    """J of a point, (7.16)–(7.19)."""
+    return Jacobian(point.entries(_geometric(point)), f"Jacobian of {point.called}", "(7.16)-(7.19)")
+
+
+def jacobian_dot(point: Point) -> Jacobian:
+    """dJ/dt of a point."""
+    rows = dynamics.jacobian_dot(point.mechanism, *point.variables)
+    return Jacobian(point.entries(rows), f"Time derivative of the Jacobian of {point.called}")
+
+
+def rotor_jacobian(basis: Basis, name: str) -> Jacobian:
+    """J of the rotor of a motor: of its centre, and with k_j z_m of its own spin (7.24)–(7.29)."""
+    link, motor = motor_of(basis, name)
+    point = rotor_centre(basis, link, motor)
+    joint = basis.model.moving.index(link) if link.joint != "fixed" else -1
+    rotor = next(x for x in point.mechanism.rotors if (x.part, x.joint) == ("rotor", joint))
+    axis = vector(point._constant(x) for x in apply(point.frame.R, motor.axis))
+    rows = _with_spin(point.mechanism, point.variables[0], axis, rotor.row)
+    return Jacobian(point.entries(rows), f"Jacobian of {point.called}", "(7.25)-(7.29)")
+
+
+@of_joints(1, "columns")
+def _with_spin(mechanism: Mechanism, q: Sequence[Scalar], axis: Vector, row: Any) -> list[list[Scalar]]:
+    frames = base_frames(mechanism, joint_frames(mechanism, q))
+    R, p = pose_of(mechanism, frames, mechanism.tip)
+    J_P, J_O = point_jacobian(mechanism, frames, mechanism.tip, add(p, apply(R, mechanism.p_tip)))
+    for j, k in row:
+        J_O[j] = add(J_O[j], scale(k, apply(R, axis)))
+    return [[column[i] for column in columns] for columns in (J_P, J_O) for i in range(3)]
+
+
+def _geometric(point: Point) -> list[list[Scalar]]:
+    return dynamics.jacobian(point.mechanism, point.variables[0])
+
+
+def _times_rates(point: Point, rows: Sequence[Sequence[Scalar]]) -> list[Scalar]:
+    _, qd = point.variables
+    return [sum((x * v for x, v in zip(row, qd, strict=True)), point.ring.zero) for row in rows]
+
+
+# ---- angles ------------------------------------------------------------------------------------------------
+
+_ANGLES = {"zyz": ("phi", "theta", "psi"), "rpy": ("roll", "pitch", "yaw")}
+
+
+def analytical_jacobian(point: Point, angles: Angles) -> AnalyticalJacobian:
+    """J_A = T_A⁻¹ J, with the rates of ZYZ or roll-pitch-yaw angles in its lower rows (7.128).
+
+    T_A holds the angles as symbols: what they are at a posture is said by the rotation matrix.
+    """
+    word("angles", angles, tuple(_ANGLES))
+    names = _ANGLES[angles]
+    if taken := [name for name, _ in point.basis.model.symbols if name in names]:
+        raise ArmdynError(f"angles: the robot has a symbol {shown(taken[0])} already; rename it")
+    T, inverse = _transforms(angles)
+    ring = point.basis.extended([x for M in (T, inverse) for row in M for x in row])
+    J = [[ring.include(point.ring.zero + x) for x in row] for row in _geometric(point)]
+    lower = [[_inner(line, column, ring) for column in zip(*J[3:], strict=True)] for line in inverse]
+    basis = _with_angles(point.basis, names)
+    rows = [[Entry(basis, x) for x in row] for row in (*J[:3], *lower)]
+    found = AnalyticalJacobian(
+        rows, f"Analytical Jacobian of {point.called}, angles {', '.join(names)}", "(7.128)"
+    )
+    square = [[ring.constant(int(i == j)) for j in range(6)] for i in range(6)]
+    for i in range(3):
+        square[3 + i][3:] = [ring.constant(x) for x in T[i]]
+    found.T_A = Array([[Entry(basis, x) for x in row] for row in square], "T_A", "(7.128)")
+    return found
+
+
+def _inner(line: Sequence[Expression], column: Sequence[Poly], ring: Ring) -> Poly:
+    return sum((ring.constant(t) * x for t, x in zip(line, column, strict=True)), ring.zero)
+
+
+def _transforms(angles: Angles) -> tuple[list[list[Expression]], list[list[Expression]]]:
+    """T with ω = T · rates, base axes, and its inverse."""
+    first, second, third = (Expression.symbol(name) for name in _ANGLES[angles])
+    zero, one = Expression.of(0), Expression.of(1)
+    if angles == "zyz":
+        s, c, st, ct = first.sin(), first.cos(), second.sin(), second.cos()
+        T = [[zero, -s, c * st], [zero, c, s * st], [one, zero, ct]]
+        return T, [[-c * ct / st, -s * ct / st, one], [-s, c, zero], [c / st, s / st, zero]]
+    s, c, sp, cp = third.sin(), third.cos(), second.sin(), second.cos()
+    T = [[c * cp, -s, zero], [s * cp, c, zero], [-sp, zero, one]]
+    return T, [[c / cp, s / cp, zero], [-s, c, zero], [c * sp / cp, s * sp / cp, one]]
+
+
+def _with_angles(basis: Basis, names: Sequence[str]) -> Basis:
+    """The basis of entries that hold angles of the tip: these count among its symbols."""
+    found = copy(basis)
+    found.model = declared(basis.model, [Expression.symbol(name) for name in names])
+    found.__dict__.pop("names", None)  # it lists the symbols
+    return found
