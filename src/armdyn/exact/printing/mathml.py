@@ -128,6 +128,11 @@ def _function(kind: str, inner: str) -> str:
     return f"<mrow>{_applied(kind, (inner,))}</mrow>"
 
 
+def _matrix(rows: Iterable[Iterable[str]]) -> str:
+    cells = "\n".join(f"<mtr>{''.join(f'<mtd>{x}</mtd>' for x in row)}</mtr>" for row in rows)
+    return f"<mrow><mo>[</mo><mtable>\n{cells}\n</mtable><mo>]</mo></mrow>"
+
+
 def _entry(letter: str, indices: tuple[int, ...]) -> str:
     return _glyph(Glyph(letter, (index_text(indices),) if indices else ()))
 
@@ -158,7 +163,7 @@ MATHML = Style(
     vectors=("<mi>q</mi>", _dotted("dot"), _dotted("ddot")),
     applied=_applied,
     acting=_TIMES,
-    matrix=lambda rows: bracketed(rows),
+    matrix=_matrix,
     component=lambda formula, index: (
         f"<msub><mrow><mo>[</mo>{formula}<mo>]</mo></mrow>{_row(_index(index))}</msub>"
     ),
@@ -216,13 +221,7 @@ def inline(entry: Printed) -> str:
 
 def matrix_mathml(rows: Iterable[Iterable[str]], where: Iterable[tuple[str, str]] = ()) -> str:
     """A matrix of formulas as a block; what was named in them follows it."""
-    return f'<math display="block">{bracketed(rows)}{_where(where)}</math>'
-
-
-def bracketed(rows: Iterable[Iterable[str]]) -> str:
-    """A matrix of formulas in brackets."""
-    cells = "\n".join(f"<mtr>{''.join(f'<mtd>{x}</mtd>' for x in row)}</mtr>" for row in rows)
-    return f"<mrow><mo>[</mo><mtable>\n{cells}\n</mtable><mo>]</mo></mrow>"
+    return f'<math display="block">{_matrix(rows)}{_where(where)}</math>'
 
 
 def _where(named: Iterable[tuple[str, str]]) -> str:

@@ -16,6 +16,7 @@ from armdyn.exact.kinematics import Jacobian, motor_of, position, rotor_centre
 from armdyn.exact.printing.names import Glyph
 from armdyn.exact.printing.printer import Printer
 from armdyn.exact.printing.styles import Style
+from armdyn.exact.steps import spelled_number
 from armdyn.exact.written import Line
 from armdyn.expression import Expression, parse
 from armdyn.model.mechanism import FIXED_BASE
@@ -147,13 +148,9 @@ class Pen:
         ]
 
     def numbers(self, left: str, array: np.ndarray) -> Line:
-        """A matrix, or a vector as a column, of numbers to five digits."""
+        """A matrix, or a vector as a column, of numbers."""
         rows = array.reshape(len(array), -1).tolist()
-        return left, [self.style.matrix([[self._number(x) for x in row] for row in rows])]
-
-    def _number(self, x: float) -> str:
-        size = self.style.numeral(f"{0.0 if abs(x) < 1e-12 else abs(x):.5g}")
-        return self.style.sum([f"-{size}" if x <= -1e-12 else size])
+        return left, [self.style.matrix([[spelled_number(self.style, x) for x in row] for row in rows])]
 
 
 def plain_text(x: Expression) -> str:
