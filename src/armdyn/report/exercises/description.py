@@ -10,6 +10,7 @@ from armdyn.description.dh_table import DhTable
 from armdyn.exact.printing.document import Passage
 from armdyn.exact.printing.names import symbol_glyph
 from armdyn.exact.printing.styles import Style, variable_glyph
+from armdyn.exact.steps import spelled_number
 from armdyn.exact.written import coordinates
 from armdyn.expression import Expression
 from armdyn.model.errors import ModelError
@@ -68,7 +69,7 @@ def described(case: Case, style: Style) -> list[Described]:
     gravity = style.matrix([[style.expression(Expression.of(x))] for x in model.gravity])
     found.append(Passage("Gravity", "In the axes of the base frame.", [(named(style, "g_0"), [gravity])]))
     values = [(name, x) for name, x in model.symbols if x is not None]
-    entries = [f"{named(style, name)}{style.equals}{style.expression(x)}" for name, x in values]
+    entries = [f"{named(style, a)}{style.equals}{spelled_number(style, x.value())}" for a, x in values]
     return [*found, Passage("Values", "In SI units."), Formulas(entries)] if entries else found
 
 

@@ -119,9 +119,9 @@ class Exercise:
 
 @dataclass(frozen=True)
 class Blanks:
-    """Room for the answers, of which the left-hand sides are given."""
+    """Room to write, behind what is given."""
 
-    names: list[str]
+    given: list[str]
     height: float  # cm for each
 
 
@@ -162,7 +162,8 @@ class Document:
     def _sections(self, style: Style) -> Iterator[tuple[str, str, list[Block]]]:
         """Key, title and blocks: the arm, then the questions."""
         case, picture = self.exercise.case, self.exercise.picture
-        yield "arm", "The arm", [*([picture] if picture else []), *described(case, style)]
+        signed = [] if self.solved else [Blanks([style.words("Name:")], 1)]
+        yield "arm", "The arm", [*signed, *([picture] if picture else []), *described(case, style)]
         for name in self.exercise.questions:
             question, pen = QUESTIONS[name], Pen(case.equations, style)
             solved = question.solve(case, pen)
@@ -186,7 +187,7 @@ def _html(block: Block) -> list[Part]:
             return [tag("ul", *(tag("li", _math(x)) for x in block.entries), class_="symbols")]
         case Blanks():
             style = f"height: {block.height:g}cm"
-            return [tag("p", _math(x + MATHML.equals), class_="blank", style=style) for x in block.names]
+            return [tag("p", _math(x), class_="blank", style=style) for x in block.given]
         case Picture():
             return [block]
 
@@ -206,7 +207,7 @@ def _markdown(block: Block, picture: str) -> list[str]:
         case Formulas():
             return [", ".join(f"${x}$" for x in block.entries) + ".", ""]
         case Blanks():
-            return [line for x in block.names for line in (rf"$${x} = \underline{{\hspace{{24em}}}}$$", "")]
+            return [line for x in block.given for line in (rf"$${x} \underline{{\hspace{{24em}}}}$$", "")]
         case Picture():
             shown = [f"![{markdown_text(block.alternative)}]({picture})", "", "".join(block.caption), ""]
             return shown if picture else []

@@ -1,4 +1,4 @@
-"""The questions of an exercise: what is asked, what the answer is of, the solution with its steps.
+"""The questions of an exercise: what is asked, what an answer begins with, the solution with its steps.
 
 A question is a row of `QUESTIONS`. Solutions are written from the exact equations of the robot, with the
 steps that a worked example has.
@@ -25,14 +25,14 @@ from armdyn.robot.joints import torque_unit
 
 @dataclass(frozen=True)
 class Solved:
-    """A solution: the left-hand sides of the answer, for which a sheet has room, and the steps to it."""
+    """A solution: what an answer begins with, for which a sheet has room, and the steps to it."""
 
     answer: list[str]
     steps: list[Passage]
 
 
-def _lefts(lines: list[Line]) -> list[str]:
-    return [left for left, _ in lines]
+def _lefts(pen: Pen, lines: list[Line]) -> list[str]:
+    return [left + pen.style.equals for left, _ in lines]
 
 
 # ---- kinematics and energies -------------------------------------------------------------------------------
@@ -47,7 +47,7 @@ def _jacobians(case: Case, pen: Pen) -> Solved:
             pen.name("J", "P", sup=above): body.jacobian.position_part,
             pen.name("J", "O", sup=above): body.jacobian.orientation_part,
         }
-        answer += [*parts][1:]
+        answer += [left + pen.style.equals for left in parts][1:]
         lines = [line for left, array in parts.items() for line in pen.matrix(left, array)]
         found.append(Passage(body.title, "", lines))
     return Solved(answer, found)
@@ -77,7 +77,7 @@ def _energies(case: Case, pen: Pen) -> Solved:
     total = [pen.line(pen.name(letter), x) for letter, x in zip("TU", T_and_U, strict=True)]
     springs = any(not x.is_zero for x in case.equations.springs)
     found.append(Passage("Their sums", "`U` has the energy of the springs, too." if springs else "", total))
-    return Solved(_lefts(total), found)
+    return Solved(_lefts(pen, total), found)
 
 
 # ---- the terms of the equations of motion ------------------------------------------------------------------
@@ -93,7 +93,7 @@ def _inertia(case: Case, pen: Pen) -> Solved:
                 lines += pen.matrix(left, _second_derivatives(energy, case.robot.n))
         found.append(Passage(body.title, "" if lines else "It adds nothing.", lines))
     total = matrix_lines("b", case.equations.B, pen.printer, symmetric=True)
-    return Solved(_lefts(total), [*found, Passage("Their sum", "", total)])
+    return Solved(_lefts(pen, total), [*found, Passage("Their sum", "", total)])
 
 
 def _second_derivatives(energy: Formula, n: int) -> Array[Any]:
@@ -118,7 +118,7 @@ def _coriolis(case: Case, pen: Pen) -> Solved:
         Passage("Christoffel symbols", "All others are zero." if symbols else "All are zero.", symbols),
         Passage("Their sums", "`c_ij` = Σ `c_ijk` `q_k'` over k (7.44).", entries),
     ]
-    return Solved(_lefts(entries), found)
+    return Solved(_lefts(pen, entries), found)
 
 
 def _skew(case: Case, pen: Pen) -> Solved:
@@ -133,7 +133,7 @@ def _skew(case: Case, pen: Pen) -> Solved:
         Passage("Time derivative of B", "It is symmetric, as `B` is.", rates),
         Passage("N", "`n_ij` = −`n_ji`: the matrix is skew-symmetric.", entries),
     ]
-    return Solved(_lefts(entries), found)
+    return Solved(_lefts(pen, entries), found)
 
 
 def _gravity(case: Case, pen: Pen) -> Solved:
@@ -144,7 +144,7 @@ def _gravity(case: Case, pen: Pen) -> Solved:
         Passage("Potential energy", "Of each body it is −`m` `g_0` · `p`; then their sum.", energies),
         Passage("Its derivatives", "`g_i` = ∂`U`/∂`q_i` (7.39).", entries),
     ]
-    return Solved(_lefts(entries), found)
+    return Solved(_lefts(pen, entries), found)
 
 
 def _motion(case: Case, pen: Pen) -> Solved:
@@ -155,7 +155,7 @@ def _motion(case: Case, pen: Pen) -> Solved:
 
 
 def _torque_names(case: Case, pen: Pen) -> list[str]:
-    return [pen.style.entry("tau", (i + 1,)) for i in range(case.robot.n)]
+    return [pen.style.entry("tau", (i + 1,)) + pen.style.equals for i in range(case.robot.n)]
 
 
 # ---- parameters --------------------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ def _regressor(case: Case, pen: Pen) -> Solved:
         Passage("Parameters", about, parameters),
         Passage("Regressor", "Entries that are not listed are zero.", entries),
     ]
-    return Solved([pen.name("pi"), pen.name("Y")], found)
+    return Solved([pen.name(letter) + style.equals for letter in ("pi", "Y")], found)
 
 
 def _base(case: Case, pen: Pen) -> Solved:
@@ -198,7 +198,7 @@ def _base(case: Case, pen: Pen) -> Solved:
         Passage("Combinations", count + never, list(zip(names, combinations, strict=True))),
         Passage("In the symbols of the description", "", list(zip(names, written, strict=True))),
     ]
-    return Solved([pen.style.words("how many"), pen.style.words("which")], found)
+    return Solved([pen.style.words("How many:"), pen.style.words("Which:")], found)
 
 
 # ---- Newton and Euler, and numbers -------------------------------------------------------------------------
