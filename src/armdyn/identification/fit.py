@@ -505,6 +505,7 @@ class Fit(Shown):
     def predict(self, log: Log) -> np.ndarray:
         """Torques (samples, n) at the samples of a log, its positions filtered as in the fit.
 
+        The torques Jᵀh_e for a wrench that the log has are among them.
         Samples that say nothing (a repeated time stamp, say) get the torques of the sample before.
         """
         if isinstance(log, LogFile):
@@ -542,12 +543,12 @@ class Fit(Shown):
         """‖τ − τ̂‖/‖τ‖ over all joints of a log or a list of logs, where torques were measured.
 
         The ends of a log do not count, one period of the cut-off each: there the filter guesses what was
-        before and after.
+        before and after. In a log with a wrench, ‖τ‖ is that of τ − Jᵀh_e: pressing hard makes no model good.
         """
         wrong = size = 0.0
         for found in comparisons(self.model.problem, self.x, LogSet.of(self.described, logs, samples)):
             wrong += float(np.square(found.residual[found.use]).sum())
-            size += float(np.square(found.record.tau[found.use]).sum())
+            size += float(np.square(found.record.tau_of_motion[found.use]).sum())
         return float(np.sqrt(wrong / size)) if size else float("nan")
 
     # ---- trials ----------------------------------------------------------------------------------------
