@@ -36,6 +36,13 @@ def elbow():
     return equations("elbow").in_terms_of(ELBOW)
 
 
+def pushed_pendulum(form):
+    symbols = ["fx", "fy", "fz", "mux", "muy", "muz"]
+    symbols += [f"{x}0{axis}" for x in ("w", "wd", "pdd") for axis in "xyz"]
+    at = {"q": ["pi/3"], "qd": [2], "qdd": [-1.5]} | {name: i - 7 for i, name in enumerate(symbols)}
+    return Robot.load("pendulum").equations(wrench=True).steps(form, base=True, at=at)
+
+
 def first_lines(text, count):
     return "".join(text.splitlines(keepends=True)[:count])
 
@@ -50,6 +57,10 @@ WRITTEN = {
     "planar_steps.txt": lambda: equations("planar").steps(),  # 7.5.3 of Siciliano et al.
     "planar_steps.tex": lambda: equations("planar").steps("latex"),
     "rmit2r_steps.txt": lambda: equations("rmit2r").steps(),  # the same, link by link
+    "rmit2r_steps_craig.txt": lambda: equations("rmit2r").steps(notation="craig"),  # with F and N
+    "planar_steps_base.txt": lambda: equations("planar").steps(frame="base"),  # (7.93)-(7.106)
+    "pendulum_steps_at.md": lambda: pushed_pendulum("markdown"),  # a tip force, a moving base, numbers
+    "pendulum_steps_at_mathml.html": lambda: pushed_pendulum("mathml"),
     "elbow.txt": lambda: elbow().text(),
     "elbow.tex": lambda: elbow().latex(),
     "puma560.txt": lambda: first_lines(equations("puma560").text(), 40),

@@ -10,6 +10,7 @@ from armdyn import Robot
 from armdyn.dynamics.newton_euler import point_acceleration
 from armdyn.model.vector import add
 from textbook_arm import UNCHECKED, Arm
+from written_steps import read_steps
 
 A1, A2 = "(lC1 + a1)", "(lC2 + a2)"  # joint axis to centre of mass
 P_C2 = [
@@ -135,3 +136,36 @@ def test_tensors_of_augmented_links_about_the_frame_follow_from_those_about_the_
     assert arm.differences(arm.parameter("mx1"), "m1*lC1") == {}
     assert arm.differences(arm.parameter("Izz1"), "Ib1 + m1*lC1**2") == {}
     assert arm.differences(arm.parameter("Izz2"), "Ib2 + m2*lC2**2") == {}
+
+
+def test_written_recursion_is_the_one_above(arm, steps):
+    """What `steps()` writes, read back, with the numbers of the equations."""
+    written = read_steps(arm.eq.steps())
+    rows = {
+        "w": ("7.107", steps.w),
+        "wd": ("7.108", steps.dw),
+        "pdd": ("7.109", steps.a),
+        "pddC": ("7.110", [acceleration_of_com(arm, steps, i) for i in range(2)]),
+        "wdm": ("7.111", steps.dw_m),
+        "f": ("7.112", steps.f),
+        "mu": ("7.113", steps.mu),
+        "tau": ("7.114", [[x] for x in steps.tau]),
+    }
+    for key, (number, vectors) in rows.items():
+        for i, expected in enumerate(vectors):
+            found = written[f"{key}{i + 1}"]
+            assert arm.differences(expected, found.formulas) == {}
+            assert found.number == number
+
+
+def test_terminal_forces_enter_the_torques_by_the_transposed_jacobian(arm):
+    """f_3, μ_3 of the recursion: (7.112)–(7.114) give Jᵀh_e more."""
+    equations = arm.robot.equations(wrench=True)
+    written = read_steps(equations.steps())
+    J = arm.eq.jacobian()
+    for i in range(2):
+        rows = zip(J, ("fx", "fy", "fz", "mux", "muy", "muz"), strict=True)
+        torque = " + ".join(f"({row[i]})*{h}" for row, h in rows)
+        without = read_steps(arm.eq.steps())[f"tau{i + 1}"].formulas[0]
+        assert equations.tau[i] == written[f"tau{i + 1}"].formulas[0]
+        assert equations.tau[i] == f"{without} + {torque}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -17,6 +18,7 @@ from armdyn.exact.ring import Poly, Ring, check_joints
 from armdyn.exact.runs import Run, parallel_runs, related_runs
 from armdyn.expression import ZERO, ArmdynError, Atom, Expression, limited, listed, parse, shown
 from armdyn.expression.expression import decimal_places
+from armdyn.model.edit import declared
 from armdyn.model.friction import Row
 from armdyn.model.mechanism import Mechanism, unchanged
 from armdyn.model.parameters import Parameter, layout, mechanism_with, parameter_vector
@@ -207,8 +209,8 @@ class Basis:
         `related` has coordinates of these that come in sums and differences.
         """
         atoms, inverted = atoms_of([*self.parameters, *further])
-        declared = {Atom("symbol", name) for name, _ in self.model.symbols}
-        everything = self._geometry[0] | atoms | declared
+        symbols = {Atom("symbol", name) for name, _ in self.model.symbols}
+        everything = self._geometry[0] | atoms | symbols
         if joints and self.measured:  # the angles of the new coordinates instead of the old ones
             everything -= {Atom("symbol", f"q{i + 1}") for i in range(self.n)}
             everything |= {Atom("symbol", f"q{i + 1}") for i in range(self.n) if joints[i] == "revolute"}
@@ -219,9 +221,17 @@ class Basis:
         """The kinematic ring with one generator per dynamic parameter."""
         return self.with_names([f"[{name}]" for name in self.parameter_names])
 
-    def with_names(self, names: Sequence[str]) -> Ring:
-        """The kinematic ring with further generators."""
-        return self._ring(*self._geometry, tuple(names))
+    def with_names(self, names: Sequence[str], further: Sequence[Expression] = ()) -> Ring:
+        """The kinematic ring with further generators, and with what further numbers need."""
+        atoms, inverted = atoms_of(further)
+        return self._ring(self._geometry[0] | atoms, self._geometry[1] | inverted, tuple(names))
+
+    def with_symbols(self, names: Sequence[str]) -> Basis:
+        """The basis of entries that hold further symbols: these count among its names."""
+        found = copy(self)
+        found.model = declared(self.model, [Expression.symbol(name) for name in names])
+        found.__dict__.pop("names", None)  # it lists the symbols
+        return found
 
     def _ring(
         self,

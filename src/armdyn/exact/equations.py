@@ -22,13 +22,13 @@ from armdyn.exact.kinematics import AnalyticalJacobian, At, Jacobian, point_on
 from armdyn.exact.printing import document
 from armdyn.exact.printing.document import Passage
 from armdyn.exact.printing.mathml import MATHML, mathml
-from armdyn.exact.printing.styles import LATEX, PAGE, TEXT, Style
+from armdyn.exact.printing.styles import LATEX, PAGE, TEXT, Style, in_em
 from armdyn.exact.proof import Proof, prove
 from armdyn.exact.rotors import RotorCoupling, rotor_couplings
 from armdyn.exact.written import Notation, equations_latex, sections
 from armdyn.expression import ArmdynError, Expression, shown
 from armdyn.model import edit
-from armdyn.model.errors import number
+from armdyn.model.errors import number, word
 from armdyn.model.inertia import Number
 from armdyn.model.robot_model import RobotModel
 
@@ -182,15 +182,45 @@ class Equations(ClosedForm):
 
     # ---- other forms -------------------------------------------------------------------------------------
 
-    def steps(self, form: Literal["text", "latex", "markdown"] = "text", width: str = PAGE) -> str:
-        """The Newton–Euler recursion link by link in symbols, as in 7.5.3, in rows of at most a width."""
-        if form not in ("text", "latex", "markdown"):
-            raise ArmdynError(f"form: found {shown(form)}; allowed: 'text', 'latex', 'markdown'")
-        title = f"{self.model.name}: Newton-Euler recursion"
+    def steps(
+        self,
+        form: Literal["text", "latex", "markdown", "mathml"] = "text",
+        width: str = PAGE,
+        *,
+        base: bool = False,
+        frame: Literal["link", "base"] = "link",
+        notation: Literal["book", "craig"] = "book",
+        at: steps.At | None = None,
+    ) -> str:
+        """The Newton–Euler recursion link by link in symbols, as in 7.5.3, in rows of at most a width.
+
+        Of equations with a tip force it ends with that: f, μ of link n+1. With `base` it starts with a moving
+        base, whose ω, ω̇, p̈ are symbols (w0x … pdd0z; world axes, as `BaseMotion` has them). `frame="base"`
+        has all vectors in base axes (7.93)–(7.106), with ṗ_i, and ṗ_0 where the base moves.
+        `notation="craig"` is Craig's iteration, with F_i and N_i, of frames that sit at their joints.
+
+        `at=(q, qd, qdd)` writes numbers beside the symbols; a table has values of further symbols, too, which
+        the description's give way to: `at={"q": [0, "pi/2"], "qd": …, "qdd": …, "fx": 10, "m1": 2.5}`.
+        """
+        word("form", form, ("text", "latex", "markdown", "mathml"))
+        word("frame", frame, ("link", "base"))
+        word("notation", notation, ("book", "craig"))
+        if not isinstance(base, bool):
+            raise ArmdynError(
+                f"base: found {shown(base)}; allowed: True, False; at= has the values of its motion"
+            )
+        if notation == "craig" and frame == "base":
+            raise ArmdynError("steps: Craig's vectors are in the axes of the links, frame='link'")
+        style = {"text": TEXT, "mathml": MATHML}.get(form, LATEX)
+        if form != "text":
+            style = replace(style, width=in_em(width))
+        passages = steps.sections(self, style, base, frame, notation == "craig", at)
+        title = f"{self.model.name}: Newton-Euler {'iteration' if notation == 'craig' else 'recursion'}"
+        title += ", base axes" if frame == "base" else ""
         if form == "text":
-            return document.text(title, steps.sections(self, TEXT))
-        render = document.latex if form == "latex" else document.markdown
-        return render(title, steps.sections(self, LATEX), width)
+            return document.text(title, passages)
+        render = {"latex": document.latex, "markdown": document.markdown, "mathml": mathml}[form]
+        return render(title, passages, width)
 
     def sympy(self, symbols: Mapping[str, Any] | Iterable[Any] = ()) -> SympyEquations:
         """The terms in SymPy: .B .C .g .friction .springs .tau .c .Gamma .N .regressor .T .U and others.

@@ -211,15 +211,44 @@ def number(basis: Basis, poly: Poly, given: Mapping[str, Any]) -> float:
     at = _State(basis, poly.ring, given)
     degrees = poly.p.degrees() if poly else [0] * len(poly.ring.names)
     values = [at.value(name) if e else 1.0 for name, e in zip(poly.ring.names, degrees, strict=True)]
-    if at.missing:
-        names = [name for name in basis.names if name in at.missing]
-        raise MissingValueError(f"a number needs values for {listed(names or sorted(at.missing))}")
+    _check_found(basis, at.missing)
     total = 0.0
     for exponents, coefficient in poly.terms().items():
         total += float(coefficient) * math.prod(
             x ** int(e) for x, e in zip(values, exponents, strict=True) if e
         )
     return total
+
+
+def given_numbers(basis: Basis, ring: Ring, values: Mapping[Any, Any]) -> dict[str, float]:
+    """Numbers given by name, those of joints also as vectors q, qd, qdd; refuses names that are not there."""
+    given: dict[str, Any] = {}
+    for key, x in values.items():
+        name = str(_name(key))
+        given |= _numbered(name, x, basis.n) if name in ("q", "qd", "qdd") else {name: x}
+    for name in given.keys() - {*ring.names, *basis.full.names}:
+        if not basis.joints_of(name):  # c12 and qd1_to_3, which texts have, may be given too
+            basis.check_name(name)
+    return {name: _float(name, x) for name, x in given.items()}
+
+
+def check_values(
+    basis: Basis, polys: Iterable[Poly], given: Mapping[str, Any], also: Iterable[str] = ()
+) -> None:
+    """Refuse names in some polynomials that have no value, and further ones that are known to have none."""
+    missing = set(also)
+    for poly in polys:
+        at = _State(basis, poly.ring, given)
+        for name in poly.generators():
+            at.value(name)
+        missing |= at.missing
+    _check_found(basis, missing)
+
+
+def _check_found(basis: Basis, missing: set[str]) -> None:
+    if missing:
+        names = [name for name in basis.names if name in missing]
+        raise MissingValueError(f"a number needs values for {listed(names or sorted(missing))}")
 
 
 class _State:
@@ -364,14 +393,8 @@ class Formula:
         Values may be texts such as "pi/2". Symbols that are not given have the description's values. Joint
         variables may be given one by one, q1=….
         """
-        given = {str(_name(key)): x for key, x in {**_mapping(values), **more}.items()}
-        for letter, vector in (("q", q), ("qd", qd), ("qdd", qdd)):
-            given |= _numbered(letter, vector, self.basis.n)
-        generators = {*self.poly.ring.names, *self.basis.full.names}
-        for name in given.keys() - generators:
-            if not self.basis.joints_of(name):  # c12 and qd1_to_3, which texts have, may be given too
-                self.basis.check_name(name)
-        return number(self.basis, self.poly, {name: _float(name, x) for name, x in given.items()})
+        given = {**_mapping(values), **more, "q": q, "qd": qd, "qdd": qdd}
+        return number(self.basis, self.poly, given_numbers(self.basis, self.poly.ring, given))
 
     def sympy(self, symbols: Mapping[str, Any] | Iterable[Any] = ()) -> Any:
         """The entry as a SymPy expression; `symbols` are used instead of real ones of the same names."""

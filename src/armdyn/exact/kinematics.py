@@ -8,7 +8,6 @@ which the point can be written; vectors are in the axes of the base (of the worl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -20,7 +19,7 @@ from armdyn.exact.basis import Basis, atoms_of
 from armdyn.exact.form import Array, Entry
 from armdyn.exact.ring import Poly, Ring
 from armdyn.expression import ArmdynError, Expression, shown
-from armdyn.model.edit import check_link, declared, link_named
+from armdyn.model.edit import check_link, link_named
 from armdyn.model.errors import three, word
 from armdyn.model.mechanism import FIXED_BASE, Mechanism
 from armdyn.model.parts import Link, Motor, Transform
@@ -263,7 +262,7 @@ def analytical_jacobian(point: Point, angles: Angles) -> AnalyticalJacobian:
     ring = point.basis.extended([x for M in (T, inverse) for row in M for x in row])
     J = [[ring.include(point.ring.zero + x) for x in row] for row in _geometric(point)]
     lower = [[_inner(line, column, ring) for column in zip(*J[3:], strict=True)] for line in inverse]
-    basis = _with_angles(point.basis, names)
+    basis = point.basis.with_symbols(names)
     rows = [[Entry(basis, x) for x in row] for row in (*J[:3], *lower)]
     found = AnalyticalJacobian(
         rows, f"Analytical Jacobian of {point.called}, angles {', '.join(names)}", "(7.128)"
@@ -290,11 +289,3 @@ def _transforms(angles: Angles) -> tuple[list[list[Expression]], list[list[Expre
     s, c, sp, cp = third.sin(), third.cos(), second.sin(), second.cos()
     T = [[c * cp, -s, zero], [s * cp, c, zero], [-sp, zero, one]]
     return T, [[c / cp, s / cp, zero], [-s, c, zero], [c * sp / cp, s * sp / cp, one]]
-
-
-def _with_angles(basis: Basis, names: Sequence[str]) -> Basis:
-    """The basis of entries that hold angles of the tip: these count among its symbols."""
-    found = copy(basis)
-    found.model = declared(basis.model, [Expression.symbol(name) for name in names])
-    found.__dict__.pop("names", None)  # it lists the symbols
-    return found

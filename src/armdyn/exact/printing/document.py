@@ -12,6 +12,23 @@ from armdyn.names import one_line
 _TERMS_ALIGNED = 100
 _NARROWEST = 60  # characters of text that a line has at least, however long its left side is
 _SIGN = re.compile(r" [+-] ")
+_NUMBER = 4.5  # em beside formulas that the numbers of equations take
+
+
+class Numbered(str):
+    """The left side of an equation, which remembers the number that the book has for it."""
+
+    number: str
+
+    def __new__(cls, text: str, number: str) -> Numbered:
+        self = super().__new__(cls, text)
+        self.number = number
+        return self
+
+
+def number_of(left: str) -> str:
+    """The number of an equation by its left side, "" without one."""
+    return left.number if isinstance(left, Numbered) else ""
 
 
 @dataclass
@@ -31,6 +48,9 @@ def text(title: str, parts: list[Passage]) -> str:
         for left, terms in section.lines:
             width = max(_NARROWEST, int(TEXT.width) - len(left) - 3)
             lines = [part for line in _lines(terms, width) for part in _folded(line, width)]
+            if number := number_of(left):
+                fits = len(lines[-1]) + len(number) + 4 <= width
+                lines[-1:] = [f"{lines[-1]}  ({number})"] if fits else [lines[-1], f"({number})"]
             indent = "\n" + " " * (len(left) + 3)
             blocks.append(f"{left} = {indent.join(lines)}")
     return "\n".join(blocks) + "\n"
@@ -71,21 +91,33 @@ def markdown(title: str, parts: list[Passage], width: str = PAGE) -> str:
 
 
 def _align(lines: list[tuple[str, list[str]]], environment: str, width: float) -> str:
-    found = " \\\\\n".join(aligned_rows(lines, width))
-    return f"\\begin{{{environment}}}\n{found}\n\\end{{{environment}}}"
+    """The lines in align*, or one line in aligned: there a number stands behind the environment."""
+    found = " \\\\\n".join(aligned_rows(lines, width, numbered=environment == "align*"))
+    tag = _tag(lines[0][0]) if environment == "aligned" else ""
+    return f"\\begin{{{environment}}}\n{found}\n\\end{{{environment}}}{tag}"
 
 
-def aligned_rows(lines: Sequence[tuple[str, list[str]]], width: float = LATEX.width) -> Iterator[str]:
+def _tag(left: str) -> str:
+    return rf" \tag{{{number}}}" if (number := number_of(left)) else ""
+
+
+def aligned_rows(
+    lines: Sequence[tuple[str, list[str]]], width: float = LATEX.width, numbered: bool = False
+) -> Iterator[str]:
     """Lines "left = terms" as rows of an environment of amsmath that aligns them at &."""
     room = room_of(lines, LATEX, width)
     for left, terms in lines:
+        found = []
         for row in rows(terms, LATEX, room):
             space = r"\quad" * (1 + row.depth)
-            yield f"{left} &= {row.text}" if row.first else f"  &{space} {row.text}"
+            found.append(f"{left} &= {row.text}" if row.first else f"  &{space} {row.text}")
+        yield from found[:-1]
+        yield found[-1] + (_tag(left) if numbered else "")
 
 
 def room_of(lines: Sequence[tuple[str, list[str]]], style: Style, width: float) -> float:
     """Width that is left for sums beside the widest of their left-hand sides, in rows of a width."""
+    width -= _NUMBER if any(number_of(left) for left, _ in lines) else 0.0
     left = max((style.measure(left) for left, _ in lines), default=0.0) + style.measure(style.equals)
     return max(width - left, width / 3)
 

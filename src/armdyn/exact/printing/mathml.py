@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from armdyn.exact.printing.document import Passage, room_of
+from armdyn.exact.printing.document import Passage, number_of, room_of
 from armdyn.exact.printing.names import Glyph, is_greek
 from armdyn.exact.printing.printer import Printed, Printer
 from armdyn.exact.printing.styles import Style, in_em, index_text, mathml_width, rows
@@ -167,19 +167,22 @@ def aligned(lines: Sequence[tuple[str, list[str]]], width: float = MATHML.width)
     room = room_of(lines, MATHML, width - _COLUMNS)
     found = []
     for left, terms in lines:
-        for row in rows(terms, MATHML, room):
+        broken = list(rows(terms, MATHML, room))
+        for row in broken:
+            number = number_of(left) if row is broken[-1] else ""
             space = "" if row.first else f'<mspace width="{1 + row.depth}em"/>'
             found.append(
-                _table_row(left, "<mo>=</mo>", row.text)
+                _table_row(left, "<mo>=</mo>", row.text, number)
                 if row.first
-                else _table_row("", "", space + row.text)
+                else _table_row("", "", space + row.text, number)
             )
     table = "\n".join(found)
     return f'<math display="block"><mtable displaystyle="true">\n{table}\n</mtable></math>'
 
 
-def _table_row(left: str, sign: str, right: str) -> str:
+def _table_row(left: str, sign: str, right: str, number: str = "") -> str:
     cells = f"<mtd {_RIGHT}>{left}</mtd><mtd>{sign}</mtd><mtd {_LEFT}>{right}</mtd>"
+    cells += f"<mtd {_RIGHT}><mtext>({number})</mtext></mtd>" if number else ""
     return f"<mtr>{cells}</mtr>"
 
 
@@ -193,9 +196,13 @@ def inline(entry: Printed) -> str:
 
 def matrix_mathml(rows: Iterable[Iterable[str]], where: Iterable[tuple[str, str]] = ()) -> str:
     """A matrix of formulas as a block; what was named in them follows it."""
+    return f'<math display="block">{bracketed(rows)}{_where(where)}</math>'
+
+
+def bracketed(rows: Iterable[Iterable[str]]) -> str:
+    """A matrix of formulas in brackets."""
     cells = "\n".join(f"<mtr>{''.join(f'<mtd>{x}</mtd>' for x in row)}</mtr>" for row in rows)
-    matrix = f"<mrow><mo>[</mo><mtable>\n{cells}\n</mtable><mo>]</mo></mrow>"
-    return f'<math display="block">{matrix}{_where(where)}</math>'
+    return f"<mrow><mo>[</mo><mtable>\n{cells}\n</mtable><mo>]</mo></mrow>"
 
 
 def _where(named: Iterable[tuple[str, str]]) -> str:

@@ -23,7 +23,7 @@ from armdyn.exact.ring import Poly, Ring
 # Terms collected: constants in front of the angles, motion behind.
 
 
-_MOTION = re.compile(r"(qdd?|sgnm?|bell|absr)\d+(_to_\d+|(_\d+)*)")
+_MOTION = re.compile(r"(qdd?|sgnm?|bell|absr)\d+(_to_\d+|(_\d+)*)|(wd?|pdd?)0[xyz]")
 
 
 class Monomial(NamedTuple):
@@ -45,7 +45,7 @@ class Product(NamedTuple):
 
 @cache
 def is_motion(name: str) -> bool:
-    """True if a generator is a velocity, an acceleration, a sign or another function that friction has."""
+    """True if a generator is a velocity or an acceleration (of the base, too) or a function of friction."""
     return bool(_MOTION.fullmatch(name))
 
 
@@ -298,7 +298,7 @@ class Printer:
     basis: Basis
     style: Style
     definitions: dict[str, list[str]] = field(default_factory=dict)
-    _named: dict[Poly, str] = field(default_factory=dict)
+    named: dict[Poly, str] = field(default_factory=dict)
     _groups: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -418,12 +418,12 @@ class Printer:
     def _name(self, a: Poly) -> tuple[str, int]:
         """A name for a polynomial, the same for the same one up to sign."""
         for candidate, sign in ((a, 1), (-a, -1)):
-            if candidate in self._named:
-                return self._named[candidate], sign
+            if candidate in self.named:
+                return self.named[candidate], sign
         parts = self.poly_parts(a)
-        name = f"#{len(self._named) + 1}"
-        self._named[a] = name
-        self.definitions[self.style.sub_expression(self._letter, len(self._named))] = parts
+        name = f"#{len(self.named) + 1}"
+        self.named[a] = name
+        self.definitions[self.style.sub_expression(self._letter, len(self.named))] = parts
         return name, 1
 
     def _split(self, poly: Poly) -> list[Monomial]:

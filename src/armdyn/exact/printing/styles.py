@@ -265,6 +265,8 @@ def _element(node: ElementTree.Element, size: int) -> float:
             return _element(children[0], size)
         case "msqrt":
             return _row_width(node, size) + 0.83
+        case "mtable":
+            return max(_element(x, size) for x in children)
         case "mspace":
             return float(node.get("width", "0em").removesuffix("em"))
     return _row_width(node, size)
@@ -461,14 +463,18 @@ class Style:
         return Factored(("-" if subtracted else "") + self.times.join(found), found)
 
     def sum(self, terms: Iterable[str], continued: bool = False) -> str:
-        """Terms with their signs between them; a continued sum starts with a sign."""
+        """Terms with their signs between them; a continued sum starts with a sign.
+
+        A term that starts with "=" is what the sum before it amounts to.
+        """
         text = ""
         for term in terms:
-            subtracted, bare = term.startswith("-"), term.removeprefix("-")
+            subtracted, bare = term.startswith("-"), term[1:] if term[:1] in ("-", "=") else term
+            sign = self.equals if term.startswith("=") else self.minus if subtracted else self.plus
             if text:
-                text += (self.minus if subtracted else self.plus) + bare
+                text += sign + bare
             elif continued:
-                text = (self.minus if subtracted else self.plus).lstrip() + bare
+                text = sign.lstrip() + bare
             else:
                 text = self.negative + bare if subtracted else bare
         return text or self.zero
