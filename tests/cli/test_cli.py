@@ -250,6 +250,17 @@ def test_derive_writes_the_recursion_in_the_links_own_symbols_where_no_motor_add
     assert "Where" not in output
 
 
+def test_derive_writes_the_recursion_in_other_axes_and_letters_and_with_numbers():
+    planar, craig = Robot.load("planar").equations(), Robot.load("rmit2r").equations()
+    at = [0, "pi/2"], [1, 0], [0, 3]
+    options = ("--at", "0, pi/2; 1, 0; 0, 3")
+    assert run("derive", "planar", "--steps", "--frame", "base") == planar.steps(frame="base")
+    assert run("derive", "planar", "--steps", "--base-motion") == planar.steps(base=True)
+    assert run("derive", "rmit2r", "--steps", "--notation", "craig", *options) == craig.steps(
+        notation="craig", at=at
+    )
+
+
 def test_derive_combines_parameters():
     """The nine parameters of the elbow arm: nothing else is left but gears, a2 and g."""
     options = [x for name, value in ELBOW.items() for x in ("--combine", f"{name} = {value}")]
@@ -310,6 +321,10 @@ def test_derive_writes_to_a_file_what_it_would_print(tmp_path, form, option):
         (["--latex", "--markdown"], "choose one of"),
         (["--sympy", "--latex"], "choose one of"),
         (["--sympy", "--steps"], "no SymPy form"),
+        (["--frame", "base"], "go with --steps"),
+        (["--base-motion"], "go with --steps"),
+        (["--at", "0, 0; 0, 0; 0, 0"], "go with --steps"),
+        (["--steps", "--at", "0, 0"], "expected 'q; qd; qdd'"),
     ],
 )
 def test_forms_that_do_not_go_together_are_refused(options, message, monkeypatch, capsys):

@@ -9,7 +9,9 @@ import pytest
 from armdyn import Log, Robot
 from arms import quietly
 from commands import refused, run
+from contact_logs import in_contact
 from fit_logs import moved, small_arm
+from simulated_logs import motion_of
 
 
 @pytest.fixture
@@ -57,6 +59,24 @@ def test_columns_and_units(files):
     plain = json.loads(run("identify", "arm.toml", "first.csv", "--friction", "plain", "--json"))
     found = json.loads(run("identify", "arm.toml", "odd.csv", *options, "--friction", "plain", "--json"))
     assert found["training_error"] == pytest.approx(plain["training_error"], rel=1e-6)
+
+
+def test_logs_in_contact_and_free_ones(files, monkeypatch, capsys):
+    log = in_contact(files, motion_of(files, 3), frame="tip")
+    names = ["fx", "fy", "fz", "mx", "my", "mz"]
+    channels = [*(f"{x}{j}" for x in ("q", "tau", "qd", "qdd") for j in (1, 2, 3)), *names]
+    rows = np.column_stack([log.t, log.q, log.tau, log.qd, log.qdd, -log.wrench])
+    np.savetxt("pressed.csv", rows, delimiter=",", header=",".join(["t", *channels]), comments="")
+    columns = [x for name in ("q", "tau", "qd", "qdd") for x in ("--columns", f"{name}={name}?")]
+    columns += ["--columns", f"wrench={','.join(names)}", "--units", "wrench=-1", "--wrench-frame", "tip"]
+    options = ["--friction", "plain", "--json"]
+    found = json.loads(run("identify", "arm.toml", "pressed.csv", *columns, *options))
+    assert found["training_error"] < 1e-9
+    log.save("pressed.npz")  # which says in whose axes its wrench is
+    found = json.loads(run("identify", "arm.toml", "pressed.npz", "first.csv", *options))
+    assert found["training_error"] < 0.05
+    line = refused(monkeypatch, capsys, "identify", "arm.toml", "first.csv", "--wrench-frame", "tip")
+    assert "--wrench-frame: found 'tip', but no log has a wrench" in line
 
 
 def test_wrong_input_is_one_line(files, monkeypatch, capsys):

@@ -1,9 +1,12 @@
 """armdyn payload: from files to a robot that carries what was found."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from armdyn import Log, Robot
 from commands import refused, run
+from contact_logs import in_contact
 from payload_logs import fourier, measured, random_load, rubbing
 
 
@@ -29,3 +32,14 @@ def test_payload_from_files(tmp_path, monkeypatch, capsys):
         monkeypatch, capsys, "payload", "arm.toml", "loaded.csv", "-o", "loaded.csv"
     )
     assert "--mass" in refused(monkeypatch, capsys, "payload", "arm.toml", "loaded.csv", "--mass", "-1")
+
+
+def test_payload_in_contact_from_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    arm, load = Robot.load("puma560"), random_load(rng)
+    moved = fourier(6, rng, duration=8, rate=100)
+    log = in_contact(arm.with_payload(**load), moved, frame="tip")
+    replace(log, wrench_frame="world").save("loaded.csv")  # a CSV file does not say
+    text = run("payload", "puma560", "loaded.csv", "--wrench-frame", "tip")
+    assert f"mass {load['mass']:.4g} kg" in text

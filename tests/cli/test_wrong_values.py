@@ -151,6 +151,7 @@ WRONG = {
             {"--mass": ["0", "-1", "nan", "x"], "--com": ["1", "1, 2, x"], "--cutoff": TIME, **LINK},
         ),
         (("payload", "planar", "log.csv"), {**ROTORS, **FILE, "--unloaded": ["nosuch.csv"]}),
+        (("payload", "planar", "log.csv"), {"--wrench-frame": ["tip", "base", ""]}),
     ],
     "identify": [
         (
@@ -162,6 +163,7 @@ WRONG = {
             {"--columns": ["q", "z=1"], "--units": ["q", "z=deg"], "--report": ["nowhere/x.html", "."]},
         ),
         (("identify", "planar", "log.csv"), {**ROTORS, **FILE}),
+        (("identify", "planar", "log.csv"), {"--wrench-frame": ["tip", "base", ""]}),
     ],
     "export c": [
         (

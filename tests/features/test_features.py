@@ -242,12 +242,15 @@ def identification(feature: Feature, robot: Robot) -> None:
     def recorded(seed: int) -> tuple[np.ndarray, ...]:
         t, q, qd, qdd = motion_of(true, seed, duration=4.0, rate=50.0, size=0.3)
         q = q - q.mean(0) + (reference(true) if true.model.loops else 0.0)
-        return t, q, qd, qdd, true.inverse_dynamics(q, qd, qdd)
+        return t, q, qd, qdd, true.inverse_dynamics(q, qd, qdd, feature.wrench)
 
     t, q, qd, qdd, tau = recorded(1)
     guess = robot.with_parameters(1.2 * robot.parameters)
-    fit = identify(guess, Log(t, q, tau, qd=qd, qdd=qdd), friction="given" if feature.exact else "choose")
+    wrench = None if feature.wrench is None else np.tile(feature.wrench, (len(t), 1))
+    log = Log(t, q, tau, qd=qd, qdd=qdd, wrench=wrench)
+    fit = identify(guess, log, friction="given" if feature.exact else "choose")
     _, q, qd, qdd, tau = recorded(2)
+    tau = tau - torque_of_wrench(feature, true, q)
     assert np.abs(fit.robot.inverse_dynamics(q, qd, qdd) - tau).max() < 0.02 * np.abs(tau).max()
 
 
@@ -285,7 +288,12 @@ def cases() -> Iterator[Any]:
     """Each feature with each verb that has an argument for it; the arm without any is left to other tests."""
     for name, feature in FEATURES.items():
         for verb in VERBS:
-            if feature.wrench is None or verb not in ("regressor", "exact", "identification"):
+            without = (
+                "regressor",
+                "exact",
+                *(["identification"] if isinstance(feature.wrench, dict) else []),
+            )
+            if feature.wrench is None or verb not in without:
                 yield (slowly if name == "nothing" else pytest.param)(name, verb, id=f"{name}-{verb}")
 
 

@@ -45,7 +45,8 @@ METADATA = (
     b"{}", b"[]", b"null", b"5", b'"a"', b"", b"[" * 5000, b'{"a":' * 5000, b"\xff\xfe", b'{"name": 5}',
     b'{"name": "\\ud800\\u001b"}', b'{"t": 1}', b'{"delay": 1e400}', b'{"delay": NaN}', b'{"delay": true}',
     b'{"transmission": [[1, 2], [3]]}', b'{"transmission": [1e308, 1e-308]}', b'{"joint_zeros": {"a": []}}',
-    b'{"torque_constant": null, "first": 3}', b'{"delay": ' + b"9" * 5000 + b"}",
+    b'{"torque_constant": null, "first": 3}', b'{"delay": ' + b"9" * 5000 + b"}", b'{"wrench_frame": "tip"}',
+    b'{"wrench_frame": []}',
 )  # fmt: skip
 
 
@@ -76,6 +77,8 @@ def arrays(rng: random.Random) -> dict[str, np.ndarray]:
     found = {"t": t, "q": np.sin(w), "tau": np.cos(3 * w)}
     if rng.random() < 0.3:
         found |= {"qd": np.cos(w) * [1, 2]}
+    if rng.random() < 0.2:
+        found |= {"wrench": np.sin(np.outer(t, np.arange(6)) + 1)}
     for _ in range(rng.randint(0, 4)):
         x = found[rng.choice(sorted(found))]
         i = rng.randrange(rows)
@@ -98,7 +101,7 @@ def arrays(rng: random.Random) -> dict[str, np.ndarray]:
 
 def _text(rng: random.Random, found: dict[str, np.ndarray]) -> str:
     table = np.column_stack(list(found.values()))
-    names = ["t", *(f"{name}{k + 1}" for name in list(found)[1:] for k in range(2))]
+    names = ["t", *(f"{name}{k + 1}" for name in list(found)[1:] for k in range(found[name].shape[1]))]
     if rng.random() < 0.3:
         names[rng.randrange(len(names))] = rng.choice(NAMES)
     sign = rng.choice((",", ",", ";", "\t", " "))
@@ -149,5 +152,6 @@ def log_case(number: int) -> str:
         return "foreign exception: blocks are not the file"
     str(log), log.rate, log.duration, [part.n for part in log.split()]
     record = log.at_joints(ROBOT, delay=rng.choice((0.0, 0.0, 0.0, 0.02, "estimate")))
-    whole = np.isfinite(record.q).all() and np.isfinite(record.tau).all() and (np.diff(record.t) > 0).all()
+    known = [x for x in (record.q, record.tau, record.contact) if x is not None]
+    whole = all(np.isfinite(x).all() for x in known) and (np.diff(record.t) > 0).all()
     return "accepted" if whole else "foreign exception: a record with holes"

@@ -147,10 +147,15 @@ def test_table_and_json_say_what_the_fit_has(fit, arm):
     np.testing.assert_allclose([row.nominal for row in rows], fit.values_of(arm))
     np.testing.assert_allclose([row.estimate for row in rows], fit.parameters)
     assert {row.unit for row in rows} >= {"kg m²", "kg m", "N m s/rad", "N s/m", "N m", "N"}
+    assert [row.label for row in rows] == list(fit.labels)
+    assert [row.combination for row in rows] == list(fit.base.combinations)
     for row in rows:
         assert row.low < row.estimate < row.high
         assert (row.flag == "poorly") == (row.relative_error > 0.3)
     kept = json.loads(json.dumps(fit.to_dict(), allow_nan=False))
+    assert [(row["name"], row["label"]) for row in kept["base"]] == list(
+        zip(fit.names, fit.labels, strict=True)
+    )
     assert kept["base"][0]["estimate"] == rows[0].estimate
     assert kept["validation"]["error"] == fit.validation.error
     assert kept["parameters"] == pytest.approx(
@@ -163,10 +168,13 @@ def test_summary_has_errors_reasons_and_every_parameter(fit):
     assert f"{100 * fit.training_error:.2f} % in training" in text
     assert f"{100 * fit.validation.error:.2f} % in validation (second)" in text
     assert "none: the logs have accelerations" in text
-    for name in fit.names:
-        assert f"\n{name} " in text or f" {name} " in text
+    for label in fit.labels:
+        assert f"\n{label} " in text
+    assert any(label.endswith("…") for label in fit.labels)
+    assert "a combination that ends with … goes on: fit.base.combinations has all of it" in text
     assert "Izz" not in fit.summary(parameters=False)
-    assert max(len(line) for line in text.splitlines()) <= 120
+    assert "goes on" not in fit.summary(parameters=False)
+    assert max(len(line) for line in text.splitlines()) <= 100
 
 
 def test_summary_says_what_rivals_would_have_cost(arm, train):

@@ -127,5 +127,6 @@ def test_figures_refuse_what_is_no_fit_or_log(name, fit):
 def test_estimates_figure_names_every_base_parameter(fit):
     figure = pictures.plot_estimates(fit)
     names = [label.get_text() for panel in figure.axes for label in panel.get_yticklabels()]
-    assert names == list(fit.names)
+    assert names == list(fit.base.labels(15))
+    assert [name.split(" ")[0] for name in names] == list(fit.names)
     assert len(pictures.plot_correlation(fit).axes[0].get_yticklabels()) == len(fit.base)

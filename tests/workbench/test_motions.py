@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from armdyn import Log, Robot, Trajectory, scale_to_limits, time_optimal
+from armdyn import Log, Robot, Trajectory, identify, scale_to_limits, time_optimal
 from armdyn.report import default_motion
 from armdyn.workbench.bench import spelled
 from armdyn.workbench.charts import motion_charts
@@ -275,6 +275,19 @@ def test_a_log_of_the_robot_leaves_no_residual(bench, tmp_path):
     assert data.residual_rms(data.predicted(bench.moment.subject)).max() < 1e-9 * scale
     heavier = bench.moment.subject.changed(bench.robot.with_payload(5.0))
     assert data.residual_rms(data.predicted(heavier)).min() > 1e-3 * scale
+
+
+def test_a_log_in_contact_leaves_no_residual_beside_its_wrench(bench):
+    robot = bench.robot
+    at = Trajectory.quintic([0, 0], [1, -1], 1.0, step=0.01).samples()
+    h = np.outer(np.sin(5 * at.t), [30.0, -20.0, 0, 0, 0, 4.0])
+    tau = robot.inverse_dynamics(at.q, at.qd, at.qdd, wrench=h)
+    log = Log(at.t, at.q, tau, qd=at.qd, qdd=at.qdd, wrench=h)
+    fit = identify(robot, log, friction="given", damping=0.0)
+    for found in (None, fit):
+        data = data_of(robot, log, found, 10.0)
+        assert data.residual_rms(data.predicted(bench.moment.subject)).max() < 1e-9 * np.abs(tau).max()
+    assert data.residual_rms(data.fitted).max() < 1e-9 * np.abs(tau).max()
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,11 @@ class Notation(StrEnum):
     craig = "craig"
 
 
+class Frame(StrEnum):
+    link = "link"
+    base = "base"
+
+
 WidthOption = Annotated[
     str | None,
     typer.Option(metavar="LENGTH", help=f"Of rows of LaTeX and Markdown in 10 pt type [default: {PAGE}]."),
@@ -47,12 +52,24 @@ def derive(
     markdown: MarkdownOption = False,
     sympy: Annotated[bool, typer.Option("--sympy", help="A Python script with SymPy matrices.")] = False,
     steps: Annotated[bool, typer.Option("--steps", help="The Newton-Euler recursion, link by link.")] = False,
+    frame: Annotated[
+        Frame, typer.Option(help="Of --steps: vectors in the axes of their links or in base axes.")
+    ] = Frame.link,
+    base_motion: Annotated[
+        bool, typer.Option("--base-motion", help="Of --steps: begin with a base that moves.")
+    ] = False,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            metavar="STATE", help='Of --steps: numbers too, at "q; qd; qdd": "0, pi/2; 1, 0; 0, 3".'
+        ),
+    ] = None,
     prove: Annotated[
         bool, typer.Option("--prove", help="Prove the equations and print what was proved.")
     ] = False,
     symbolic: SymbolicOption = False,
     notation: Annotated[
-        Notation, typer.Option(help="B, C, g of the book or Craig's M, V, G.")
+        Notation, typer.Option(help="B, C, g of the book or Craig's M, V, G; of --steps Craig's F, N, n.")
     ] = Notation.book,
     combine: Annotated[
         list[str] | None,
@@ -66,15 +83,22 @@ def derive(
         raise ArmdynError("choose one of --latex, --markdown, --sympy")
     if sympy and steps:
         raise ArmdynError("--steps has no SymPy form; use --latex, --markdown or neither")
+    if not steps and (base_motion or at is not None or frame is not Frame.link):
+        raise ArmdynError("--frame, --base-motion and --at go with --steps")
     row = _row_width(width, latex or markdown)
     check_output(output, robot.source)
     loaded = robot.load()
     equations = (loaded.symbolic() if symbolic else loaded).equations()
     if combine:
         equations = equations.in_terms_of(dict(_assignment(text) for text in combine))
-    form = "latex" if latex else "markdown" if markdown else "text"
+    form: Any = "latex" if latex else "markdown" if markdown else "text"
     with stage("equations"):
-        text = _derivation(equations, form, steps, sympy, notation.value, row)
+        if steps:
+            text = equations.steps(
+                form, row, base=base_motion, frame=frame.value, notation=notation.value, at=_state(at)
+            )
+        else:
+            text = _derivation(equations, form, sympy, notation.value, row)
     if prove:
         text += "\n" + _proof(equations, "sympy" if sympy else form)
     _hand_over(text, output)
@@ -90,11 +114,19 @@ def _row_width(width: str | None, typeset: bool) -> str:
     return width
 
 
-def _derivation(equations: Equations, form: Any, steps: bool, sympy: bool, notation: Any, width: str) -> str:
+def _state(text: str | None) -> list[list[str]] | None:
+    """q, q̇ and q̈ of "0, pi/2; 1, 0; 0, 3"."""
+    if text is None:
+        return None
+    rows = [[x.strip() for x in row.split(",")] for row in text.split(";")]
+    if len(rows) != 3:
+        raise ArmdynError(f"--at: found '{text}'; expected 'q; qd; qdd', such as '0, pi/2; 1, 0; 0, 3'")
+    return rows
+
+
+def _derivation(equations: Equations, form: Any, sympy: bool, notation: Any, width: str) -> str:
     if sympy:
         return equations.sympy_source()
-    if steps:
-        return equations.steps(form, width)
     if form == "text":
         return equations.text(notation)
     return equations.latex(notation, width) if form == "latex" else equations.markdown(notation, width)

@@ -178,6 +178,27 @@ def _print_excitation(robot: Robot, found: Excitation) -> None:
 _UNITS = ("kg", *("kg m",) * 3, *("kg m²",) * 6)
 
 
+class WrenchFrame(StrEnum):
+    world = "world"
+    tip = "tip"
+
+
+WrenchFrameOption = Annotated[
+    WrenchFrame | None,
+    typer.Option(help="In whose axes the wrench of the logs is; default: as the file says, or world."),
+]
+
+
+def _read(paths: list[Path], frame: WrenchFrame | None, **options: Any) -> list[Log]:
+    """The logs; a frame that is given is that of all wrenches among them."""
+    logs = [Log.load(path, **options) for path in paths]
+    if frame is None:
+        return logs
+    if all(log.wrench is None for log in logs):
+        raise ArmdynError(f"--wrench-frame: found '{frame.value}', but no log has a wrench")
+    return [log if log.wrench is None else replace(log, wrench_frame=frame.value) for log in logs]
+
+
 @takes_robot
 def payload(
     robot: GivenRobot,
@@ -192,6 +213,7 @@ def payload(
     cutoff: Annotated[
         float | None, typer.Option(help="Cut-off of the filter for positions [Hz]; default: from the log.")
     ] = None,
+    wrench_frame: WrenchFrameOption = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the robot with its payload to a robot file.")
     ] = None,
@@ -204,8 +226,8 @@ def payload(
     known: dict[str, object] = {} if mass is None else {"mass": mass}
     if com is not None:
         known["com"] = numbers(com, "--com", 3)
-    logs = [None if path is None else Log.load(path) for path in (loaded, unloaded)]
-    found = identify_payload(arm, logs[0], logs[1], known=known, link=robot.link, cutoff=cutoff)
+    logs = _read([loaded] if unloaded is None else [loaded, unloaded], wrench_frame)
+    found = identify_payload(arm, *logs, known=known, link=robot.link, cutoff=cutoff)
     rows = []
     for name, x, unit in zip(ENTRIES, found.entries, _UNITS, strict=True):
         low, high = found.intervals()[name]
@@ -222,7 +244,7 @@ def payload(
 # The verb identify.
 
 
-_CHANNELS = ("t", "q", "tau", "qd", "qdd", "motor_position", "motor_torque", "current")
+_CHANNELS = ("t", "q", "tau", "qd", "qdd", "motor_position", "motor_torque", "current", "wrench")
 
 
 @takes_robot
@@ -236,8 +258,8 @@ def identify(
         list[str] | None,
         typer.Option(
             metavar="CHANNEL=COLUMNS",
-            help="Columns of a channel (t, q, tau, qd, qdd, motor_position, motor_torque, current): names, "
-            "numbers or patterns, separated by commas; may be repeated.",
+            help="Columns of a channel (t, q, tau, qd, qdd, motor_position, motor_torque, current, wrench): "
+            "names, numbers or patterns, separated by commas; may be repeated.",
         ),
     ] = None,
     units: Annotated[
@@ -247,6 +269,7 @@ def identify(
             help="Unit of a channel, or a factor to SI; one, or one for each joint, separated by commas.",
         ),
     ] = None,
+    wrench_frame: WrenchFrameOption = None,
     cutoff: Annotated[
         float | None, typer.Option(help="Cut-off of the filters [Hz]; default: chosen from the data.")
     ] = None,
@@ -277,7 +300,8 @@ def identify(
         raise ArmdynError(f"--report: '{report}' is also --output; choose another file")
     arm = robot.load()
     options = {"columns": _pairs(columns, "--columns", _column), "units": _pairs(units, "--units", _unit)}
-    train, test = ([Log.load(path, **options) for path in paths] for paths in (logs, other))
+    read = _read([*logs, *other], wrench_frame, **options)
+    train, test = read[: len(logs)], read[len(logs) :]
     found = find(
         arm,
         train,

@@ -497,6 +497,7 @@ _STEPS = 6
 _STRONGEST, _HALVINGS = 1e5, 9  # pulls to the prior that are tried
 _EXPLAINED = 1e-12  # of ‖z‖²: a cost that counts as none
 _ROUNDING = 1e-9  # of an inequality
+_ULPS = 16 * np.finfo(float).eps  # of the terms of an inequality: so far inside it ends
 _SLACK = 1e-7  # of an inequality, to be taken back
 _SETTLED = 1e-5  # of the cost
 _ROOM = 10  # stage one keeps this multiple of the margin, so that stage two has room
@@ -735,7 +736,8 @@ def _inside(space: Space, x: np.ndarray, margin: float, notes: list[str]) -> np.
     greatest = float(lacking.max(initial=0.0))
     for _ in range(2):  # raising friction for one row serves others, too
         for row, c in zip(space.C, space.c, strict=True):
-            short = float(c - row @ x)
+            rounding = _ULPS * float(np.abs(row) @ np.abs(x))  # the parameters made of ξ are rounded, too
+            short = float(c - row @ x) + rounding
             if short > 0:
                 k = int(row.argmax() if row.max() > 0 else row.argmin())
                 x[k] += short / row[k] * (1 + 1e-12)

@@ -115,8 +115,8 @@ def _factors(problem: Problem, parts: Sequence[States], delays: np.ndarray) -> F
     found = []
     for part, start, stop in spans[:: max(1, round(total / INSTANTS))]:
         t = np.arange(len(part)) / part.rate
-        tau = CubicSpline(t, part.seen(part.tau))
-        late = [tau(t[start:stop] + d)[..., None] for d in delays]
+        tau, known = CubicSpline(t, part.seen(part.tau + part.contact)), part.seen(part.contact)[start:stop]
+        late = [(tau(t[start:stop] + d) - known)[..., None] for d in delays]  # the wrench is not late
         wide = np.concatenate([part.seen_between(problem, start, stop), *late[:-1]], axis=-1)
         found.append(Factors.of(wide, late[-1][..., 0], part.use[start:stop]))
     return merged(found) if found else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from itertools import zip_longest
 from textwrap import wrap
 from typing import Any
 
@@ -47,7 +46,8 @@ class EstimateRow:
     """A base parameter: what it is, and what was found for it."""
 
     name: str  # its leading parameter
-    combination: str  # in the robot's parameters
+    label: str  # its combination as it is printed, "Izz2 − a2²·m2"; a long one ends with "…"
+    combination: str  # in the robot's parameters, with numbers
     joint: int  # of its leading parameter, counted from 1
     unit: str
     estimate: float
@@ -245,7 +245,6 @@ def _damping(fit: Fit) -> str:
 
 _WIDTH = 100
 _INDENT = 12
-_FEW = 24  # rows of parameters up to which they stand in one column
 
 
 def text(fit: Fit, parameters: bool = True) -> str:
@@ -262,7 +261,7 @@ def text(fit: Fit, parameters: bool = True) -> str:
     lines += ["", *_joints(fit), ""]
     if parameters:
         lines += [*_parameters(fit), ""]
-    lines += _worth(fit)
+    lines += _worth(fit, parameters)
     beware = () if fit.validation is None else fit.validation.warnings
     lines += entry("beware", beware)
     lines += entry("notes", fit.notes)
@@ -313,36 +312,31 @@ def _joints(fit: Fit) -> list[str]:
 
 
 def _parameters(fit: Fit) -> list[str]:
-    """SI units; many stand in two columns."""
-    heading = ["parameter", "estimate", "± error", "%", "nominal"]
-    rows = []
+    """In SI units."""
+    rows = [["parameter", "estimate", "± error", "%", "nominal"]]
     for row in fit.table():
         relative = f"{100 * row.relative_error:.1f}" if row.relative_error < 10 else "> 1000"
         sure = [f"{row.standard_error:.2g}", relative] if row.shown else ["–", "–"]
-        name = row.name + {"": "", "poorly": " *", "not shown": " ?"}[row.flag]
-        rows.append([name, f"{row.estimate:.4g}", *sure, f"{row.nominal:.4g}"])
-    if len(rows) <= _FEW:
-        return columns([heading, *rows])
-    half = (len(rows) + 1) // 2
-    left, right = columns([heading, *rows[:half]]), columns([heading, *rows[half:]])
-    width = len(left[0])
-    return [f"{a:<{width}}    {b}" for a, b in zip_longest(left, right, fillvalue="")]
+        label = row.label + {"": "", "poorly": " *", "not shown": " ?"}[row.flag]
+        rows.append([label, f"{row.estimate:.4g}", *sure, f"{row.nominal:.4g}"])
+    return columns(rows)
 
 
-def _worth(fit: Fit) -> list[str]:
+def _worth(fit: Fit, parameters: bool) -> list[str]:
     """How many parameters the data show, and which they do not."""
     table = fit.table()
-    unseen = [row.name for row in table if not row.shown]
-    poorly = [row.name for row in table if row.flag == "poorly"]
+    unseen = [row.label for row in table if not row.shown]
+    poorly = [row.label for row in table if row.flag == "poorly"]
     known = len(table) - len(unseen) - len(poorly)
     texts = [f"{known} of {len(table)} base parameters to 30 % or better; condition {fit.condition:.3g}"]
     if poorly:
         texts.append(f"{len(poorly)} poorly shown (*): the standard error is above 30 % of the estimate")
     if unseen:
         texts.append(
-            f"not shown by these data (?), as near to the description as they allow: {', '.join(unseen)}"
+            f"not shown by these data (?), as near to the description as they allow: {'; '.join(unseen)}"
         )
-    texts.append("a base parameter is named by its leading parameter; fit.base.combinations has all of it")
+    if parameters and any(row.label.endswith("…") for row in table):
+        texts.append("a combination that ends with … goes on: fit.base.combinations has all of it")
     return entry("worth", texts)
 
 
@@ -372,9 +366,10 @@ OPEN = 1e-6  # of a combination's size: a share in open directions from which it
 class Fit(Shown):
     """The result of `identify`.
 
-    `parameters` (b,) are estimates of the base parameters, what torques can show at all, named by
-    `names` and written out by `base.combinations`. `robot` is a full robot with them: what the data do not
-    show is as in the description. `robot.parameters` are its own parameters.
+    `parameters` (b,) are estimates of the base parameters, what torques can show at all: combinations, which
+    `labels` show and `base.combinations` has in full. Programs find them by `names`, those of their leading
+    parameters. `robot` is a full robot with them: what the data do not show is as near to the description as
+    they allow. `robot.parameters` are its own parameters.
     """
 
     robot: Robot
@@ -412,6 +407,11 @@ class Fit(Shown):
         """Names of the base parameters, those of their leading parameters."""
         return self.base.leading
 
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The base parameters as they are printed: "Izz2 − a2²·m2", "Fv1"; a long one ends with "…"."""
+        return self.base.labels()
+
     @property
     def parameters(self) -> np.ndarray:
         """Estimates of the base parameters (b,)."""
@@ -442,7 +442,7 @@ class Fit(Shown):
 
     @cached_property
     def not_shown(self) -> np.ndarray:
-        """(b,) bool: base parameters of which these data say nothing."""
+        """(b,) bool: base parameters of which these data say nothing, in the order of `names`."""
         M, lengths = self.base.matrix, np.abs(self.base.matrix) @ np.ones(len(self.x))
         if not self.open.shape[1]:
             return np.zeros(len(M), bool)
@@ -505,6 +505,7 @@ class Fit(Shown):
     def predict(self, log: Log) -> np.ndarray:
         """Torques (samples, n) at the samples of a log, its positions filtered as in the fit.
 
+        The torques Jᵀh_e for a wrench that the log has are among them.
         Samples that say nothing (a repeated time stamp, say) get the torques of the sample before.
         """
         if isinstance(log, LogFile):
@@ -542,12 +543,12 @@ class Fit(Shown):
         """‖τ − τ̂‖/‖τ‖ over all joints of a log or a list of logs, where torques were measured.
 
         The ends of a log do not count, one period of the cut-off each: there the filter guesses what was
-        before and after.
+        before and after. In a log with a wrench, ‖τ‖ is that of τ − Jᵀh_e: pressing hard makes no model good.
         """
         wrong = size = 0.0
         for found in comparisons(self.model.problem, self.x, LogSet.of(self.described, logs, samples)):
             wrong += float(np.square(found.residual[found.use]).sum())
-            size += float(np.square(found.record.tau[found.use]).sum())
+            size += float(np.square(found.record.tau_of_motion[found.use]).sum())
         return float(np.sqrt(wrong / size)) if size else float("nan")
 
     # ---- trials ----------------------------------------------------------------------------------------
@@ -588,6 +589,7 @@ class Fit(Shown):
         return tuple(
             EstimateRow(
                 name=parameter.name,
+                label=self.labels[k],
                 combination=self.base.combinations[k],
                 joint=parameter.joint + 1,
                 unit=unit(self.robot, parameter),

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 POSITIONS = ("q", "motor_position")
 TORQUES = ("tau", "motor_torque", "current")
 DERIVATIVES = ("qd", "qdd")
-CONSTANTS = ("transmission", "torque_constant", "joint_zeros", "delay", "name")  # of a whole log
+CONSTANTS = ("transmission", "torque_constant", "joint_zeros", "delay", "wrench_frame", "name")  # of a log
+FRAMES = ("world", "tip")  # whose axes a wrench is in
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,10 +37,17 @@ class Log:
     at the motors or `current` (N, n) [A]. `qd` and `qdd` (N, n) are velocities and accelerations of the
     joints that were measured or are exact; they are used in the place of derivatives of the positions.
 
+    `wrench` (N, 6) is h_e, where it was measured: force [N] and moment [N m] that the tip exerts on its
+    surroundings, at the origin of the tip frame; what the surroundings exert on the tip is its negative.
+    `wrench_frame` says in whose axes: "world", as `wrench` of a robot's functions, or "tip", those of a
+    sensor at the wrist. The torques Jᵀ h_e are then known beside those of the motion. A log may have a wrench
+    in the place of torques: `payload_from_sensor` takes it.
+
     With `transmission` K, (n, n) or its diagonal (n,), the motors' angles are θ_m = K (q − zeros) and the
     joints' torques Kᵀ τ_m (7.22); τ_m = `torque_constant` · current [N m/A], one number or (n,). What is not
     given here comes from the robot. `joint_zeros` (n,) are added to the positions of the joints. `delay` [s]
-    is by how much the torques were recorded later than the positions; it is taken out at the joints. `first`
+    is by how much the torques (not the wrench) were recorded later than the positions; it is taken out at the
+    joints. `first`
     is the number of the first row in its file, for messages; `remarks` say what was noticed when it was read,
     `kinds` which joints its units were for. Of a part of a file, `core` are the rows that are its own; those
     before and after them are there for filters, and None stands for a whole log.
@@ -53,6 +61,8 @@ class Log:
     motor_position: np.ndarray | None = field(default=None, repr=False, kw_only=True)
     motor_torque: np.ndarray | None = field(default=None, repr=False, kw_only=True)
     current: np.ndarray | None = field(default=None, repr=False, kw_only=True)
+    wrench: np.ndarray | None = field(default=None, repr=False, kw_only=True)
+    wrench_frame: str = field(default="world", repr=False, kw_only=True)
     transmission: np.ndarray | None = field(default=None, repr=False, kw_only=True)
     torque_constant: np.ndarray | None = field(default=None, repr=False, kw_only=True)
     joint_zeros: np.ndarray | None = field(default=None, repr=False, kw_only=True)
@@ -68,12 +78,13 @@ class Log:
         if t.ndim != 1 or len(t) < 2:
             raise IdentificationError(f"t: expected (N,), two instants or more, found {t.shape}")
         self._set("t", t)
-        for channel in (*POSITIONS, *TORQUES, *DERIVATIVES):
+        for channel in (*POSITIONS, *TORQUES, *DERIVATIVES, "wrench"):
             if getattr(self, channel) is not None:
                 self._set(channel, self._channel(channel, len(t)))
         for allowed in (POSITIONS, TORQUES):
             found = [name for name in allowed if getattr(self, name) is not None]
-            if len(found) != 1:
+            least = 0 if allowed is TORQUES and self.wrench is not None else 1
+            if not least <= len(found) <= 1:
                 text = " and ".join(found) or "none of them"
                 raise IdentificationError(f"a log has one of {', '.join(allowed)}: found {text}")
         widths = {} if self.positions != "q" else {"q": self.n}
@@ -81,17 +92,29 @@ class Log:
         if len(set(widths.values())) > 1:
             text = ", ".join(f"{name} {width}" for name, width in widths.items())
             raise IdentificationError(f"the channels have different numbers of columns: {text}")
+        self._check_wrench()
         self._check_constants()
 
     def _channel(self, name: str, rows: int) -> np.ndarray:
-        x = check.floats(name, getattr(self, name), f"numbers ({rows}, n)")
+        width = 6 if name == "wrench" else "n"
+        x = check.floats(name, getattr(self, name), f"numbers ({rows}, {width})")
         x = x[:, None] if x.ndim == 1 else x
         if x.ndim != 2 or x.shape[0] != rows or x.shape[1] == 0:
             hint = "; transpose it" if x.ndim == 2 and x.shape[1] == rows else ""
             raise IdentificationError(
-                f"{name}: expected ({rows}, n) as t is ({rows},), found {x.shape}{hint}"
+                f"{name}: expected ({rows}, {width}) as t is ({rows},), found {x.shape}{hint}"
             )
         return x
+
+    def _check_wrench(self) -> None:
+        check.one_of("wrench_frame", self.wrench_frame, *FRAMES)
+        if self.wrench is None and self.wrench_frame != "world":
+            raise IdentificationError(f"wrench_frame: found '{self.wrench_frame}', but the log has no wrench")
+        if self.wrench is not None and self.wrench.shape[1] != 6:
+            rows, width = self.wrench.shape
+            raise IdentificationError(
+                f"wrench: expected ({rows}, 6), force and then moment, found ({rows}, {width})"
+            )
 
     def _check_constants(self) -> None:
         n = self.n
@@ -126,12 +149,12 @@ class Log:
     def load(cls, path: str | Path, columns: Any = None, units: Any = None, **options: Any) -> Log:
         """A log from a CSV, NPZ or Parquet file.
 
-        `columns` maps channels ("t", "q", "tau", "qd", "qdd", "motor_position", "motor_torque", "current") to
-        a column's name or number, a pattern with * and ?, or a list of these; without it they are recognised
-        by their names. `units` maps channels to a unit such as "deg", "mm", "turn", "ms", "mNm", "mA", to a
-        factor to SI, or to a list of these; units in the names of columns, "q1 [deg]", are understood.
-        Options: `transmission`, `torque_constant`, `joint_zeros`, `delay`, `name` as in `Log`; for text files
-        `delimiter` and `decimal` ("," for decimal commas).
+        `columns` maps channels ("t", "q", "tau", "qd", "qdd", "motor_position", "motor_torque", "current",
+        "wrench") to a column's name or number, a pattern with * and ?, or a list of these; without it they
+        are recognised by their names. `units` maps channels to a unit such as "deg", "mm", "turn", "ms",
+        "mNm", "mA", to a factor to SI, or to a list of these; units in the names of columns, "q1 [deg]", are
+        understood. Options: `transmission`, `torque_constant`, `joint_zeros`, `delay`, `wrench_frame`, `name`
+        as in `Log`; for text files `delimiter` and `decimal` ("," for decimal commas).
         """
         return cls.open(path, columns, units, **options).read()
 
@@ -144,14 +167,18 @@ class Log:
 
     @classmethod
     def from_run(cls, run: Run, name: str | None = None) -> Log:
-        """A simulated motion of one arm: q, q̇ and the torques applied."""
+        """A simulated motion of one arm: q, q̇, the torques applied and the wrench at the tip, if any."""
         from armdyn.simulation.run import Run
 
         if not isinstance(run, Run):
             raise IdentificationError(f"run: expected a Run, found {type(run).__name__}")
         if run.q.ndim != 2:
             raise IdentificationError(f"run: found {run.q.shape[1:-1]} arms; a log is of one")
-        return cls(run.t, run.q, run.tau, qd=run.qd, name=name or f"simulation of {run.robot.name}")
+        if isinstance(run.wrench, Mapping):
+            links = ", ".join(f"'{link}'" for link in run.wrench)
+            raise IdentificationError(f"run: wrenches act on {links} by name; a log has one at the tip")
+        name = name or f"simulation of {run.robot.name}"
+        return cls(run.t, run.q, run.tau, qd=run.qd, wrench=run.wrench, name=name)
 
     @classmethod
     def from_trajectory(cls, robot: Robot, trajectory: Trajectory, name: str | None = None) -> Log:
@@ -174,12 +201,12 @@ class Log:
 
     @property
     def torques(self) -> str:
-        """Which channel has the torques: "tau", "motor_torque" or "current"."""
-        return next(name for name in TORQUES if getattr(self, name) is not None)
+        """Which channel has the torques: "tau", "motor_torque" or "current"; "" with a wrench alone."""
+        return next((name for name in TORQUES if getattr(self, name) is not None), "")
 
     @property
     def channels(self) -> tuple[str, ...]:
-        names = ("t", *POSITIONS, *DERIVATIVES, *TORQUES)
+        names = ("t", *POSITIONS, *DERIVATIVES, *TORQUES, "wrench")
         return tuple(name for name in names if getattr(self, name) is not None)
 
     def __len__(self) -> int:
@@ -257,6 +284,8 @@ class Log:
         place = Path(path)
         arrays = {name: getattr(self, name) for name in self.channels}
         constants = {name: getattr(self, name) for name in CONSTANTS if getattr(self, name) is not None}
+        if self.wrench_frame == "world":  # as it is where nothing is said
+            del constants["wrench_frame"]
         kind = place.suffix.lower()
         if kind == ".npz":
             write_npz(place, arrays, IdentificationError, constants)
@@ -309,6 +338,7 @@ class Record:
     name: str = "log"
     delay: float = 0.0  # s: by how much torques were late, which was taken out
     filled: np.ndarray | None = None  # (samples,) bool: whether a position was missing and is interpolated
+    contact: np.ndarray | None = None  # (samples, n) Jᵀ h_e, what of the torques a wrench at the tip needs
     first: int = 0  # the row of the file that is the log's row 0
     turned: bool = False  # whether whole turns were taken out of positions
 
@@ -322,6 +352,11 @@ class Record:
         return int(self.q.shape[1])
 
     @property
+    def tau_of_motion(self) -> np.ndarray:
+        """(samples, n) τ − Jᵀ h_e: what is left for the motion, Y π."""
+        return self.tau if self.contact is None else self.tau - self.contact
+
+    @property
     def rate(self) -> float:
         """Samples per second: the median."""
         return float(1 / np.median(np.diff(self.t)))
@@ -333,7 +368,7 @@ class Record:
 
     def at(self, rows: Any, segments: tuple[slice, ...]) -> Record:
         """Some of the samples, in these segments."""
-        names = ("t", "q", "tau", "usable", "rows", "own", "qd", "qdd", "filled")
+        names = ("t", "q", "tau", "usable", "rows", "own", "qd", "qdd", "filled", "contact")
         arrays = {name: x[rows] for name in names if (x := getattr(self, name)) is not None}
         return replace(self, segments=segments, **arrays)
 

@@ -24,7 +24,7 @@ from armdyn.tables import WIDEST, Column, CsvTable, Table, open_table
 
 Units: TypeAlias = Mapping[str, Any]  # by channel: a name or a factor to SI, or one for each column
 
-CHANNELS = ("t", "q", "qd", "qdd", "tau", "motor_position", "motor_torque", "current")
+CHANNELS = ("t", "q", "qd", "qdd", "tau", "motor_position", "motor_torque", "current", "wrench")
 
 _TIME = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0}
 _ANGLE = {"rad": 1.0, "mrad": 1e-3, "deg": np.pi / 180, "turn": 2 * np.pi}
@@ -48,7 +48,7 @@ _SAME = {
     "µs": "us", "μm": "um", "µm": "um", "metre": "m", "meter": "m", "metres": "m", "meters": "m", "amp": "A",
 }  # fmt: skip
 
-# What a channel is a measure of: of joints that turn, then of joints that slide.
+# What a channel is a measure of: of joints that turn, then of joints that slide; forces, then moments.
 KINDS: dict[str, dict[str, dict[str, float]]] = {
     "t": {"time": _TIME},
     "q": {"revolute": _ANGLE, "prismatic": _LENGTH},
@@ -58,11 +58,15 @@ KINDS: dict[str, dict[str, dict[str, float]]] = {
     "motor_position": {"revolute": _ANGLE},
     "motor_torque": {"revolute": _TORQUE},
     "current": {"current": _CURRENT},
+    "wrench": {"force": _FORCE, "moment": _TORQUE},
 }
 
 
 def factor(channel: str, unit: Any) -> tuple[float, str]:
-    """The factor of one unit of a channel to SI, and the kind of joint that it is for ("" where any)."""
+    """The factor of one unit of a channel to SI, and the kind of joint that it is for ("" where any).
+
+    Of a wrench, whether it is for a "force" or a "moment".
+    """
     if isinstance(unit, int | float | np.number) and not isinstance(unit, bool):
         value = float(unit)
         if not np.isfinite(value) or value == 0:
@@ -74,7 +78,7 @@ def factor(channel: str, unit: Any) -> tuple[float, str]:
     name = _plain(unit) if isinstance(unit, str) else None
     for kind, table in kinds.items():
         if name in table:
-            return table[name], kind if kind in ("revolute", "prismatic") else ""
+            return table[name], "" if kind in ("time", "current") else kind
     allowed = ", ".join(dict.fromkeys(name for table in kinds.values() for name in table))
     raise IdentificationError(
         f"units: {channel}: found {shown(unit)}; allowed: {allowed}, or a factor to SI as a number"
@@ -105,6 +109,13 @@ def factors(channel: str, unit: Any, width: int) -> tuple[np.ndarray, tuple[str,
     if len(each) != width:
         raise IdentificationError(f"units: {channel}: found {len(each)} units for {width} columns")
     found = [factor(channel, x) for x in each]
+    if channel == "wrench":
+        for k, (_, kind) in enumerate(found):
+            if kind not in ("", "force" if k < 3 else "moment"):
+                raise IdentificationError(
+                    f"units: wrench: column {k + 1} has the unit of a {kind}; three forces and then three "
+                    "moments are expected, such as ['N', 'N', 'N', 'Nm', 'Nm', 'Nm']"
+                )
     return np.array([value for value, _ in found]), tuple(kind for _, kind in found)
 
 
@@ -134,6 +145,7 @@ _STEMS = {
     "motor_position": "motor position, motor positions, motor pos, motor angle, motor angles, theta m",
     "motor_torque": "motor torque, motor torques, motor tau, tau m",
     "current": "current, currents, motor current, motor currents",
+    "wrench": "wrench, tip wrench",
 }
 CHANNEL_OF = {tuple(text.split()): channel for channel, row in _STEMS.items() for text in row.split(", ")}
 _LEFT_OUT = {"joint", "joints", "j", "axis", "link", "actual", "measured", "meas", "msr"}
@@ -540,7 +552,8 @@ def _joined(pieces: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
 
 def _check_complete(table: Table, chosen: dict[str, ChannelColumns]) -> None:
     """Refuse a file in which the time, positions or torques were not found."""
-    for names, what in ((("t",), "times"), (POSITIONS, "positions"), (TORQUES, "torques")):
+    torques = (*TORQUES, "wrench")
+    for names, what in ((("t",), "times"), (POSITIONS, "positions"), (torques, "torques")):
         if not any(name in chosen for name in names):
             example = f"columns={{'{names[0]}': …}}"
             raise IdentificationError(

@@ -34,7 +34,6 @@ def warnings_about(robot: Robot, record: Record) -> Iterator[str]:
     """What looks wrong, one sentence each."""
     yield from _units(robot, record)
     yield from _derivatives(robot, record)
-    yield from _dead_channels(robot, record)
 
 
 def _units(robot: Robot, record: Record) -> Iterator[str]:
@@ -67,7 +66,8 @@ def _derivatives(robot: Robot, record: Record) -> Iterator[str]:
                 yield f"{found}; is its unit or sign wrong?"
 
 
-def _dead_channels(robot: Robot, record: Record) -> Iterator[str]:
+def dead_channels(robot: Robot, record: Record) -> Iterator[str]:
+    """Torques that never change while their joints move, one sentence each."""
     for j in range(robot.n):
         if j in robot.drives.loose:  # no torque acts on the link of an elastic joint
             continue
@@ -102,6 +102,7 @@ def notes_about(robot: Robot, record: Record) -> Iterator[str]:
 
 
 _MOST = 3  # numbers that are listed
+WRENCH = ("fx", "fy", "fz", "mx", "my", "mz")
 
 
 def runs(mask: np.ndarray) -> list[tuple[int, int]]:
@@ -127,7 +128,9 @@ def counted(number: int, word: str) -> str:
 
 
 def column_text(channel: str, column: int) -> str:
-    """How messages call a column: the channel and the joint or motor, counted from one."""
+    """How messages call a column: the channel and the joint or motor, counted from one; fx … mz."""
+    if channel == "wrench":
+        return f"{WRENCH[column]} of the wrench"
     return f"{channel} of {'motor' if 'motor' in channel or channel == 'current' else 'joint'} {column + 1}"
 
 
@@ -532,7 +535,7 @@ def _jumps(x: np.ndarray, apart: np.ndarray) -> list[int]:
 
 
 # ------------------------------------------------------------------------------------------------------------
-# Torques: missing values, spikes, saturation, channels that say nothing.
+# Torques, and a wrench: missing values, spikes, saturation, channels that say nothing.
 
 
 MEDIAN = 7  # samples: spikes of up to three stand out against it, steps do not
@@ -545,12 +548,14 @@ FLAT_COUNT = 5  # such samples altogether
 LEVELS_BELOW = 3  # levels below the extreme one, which a signal that is not cut off visits as long
 
 
-def look_at_torques(found: Kept, x: np.ndarray, moving: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def look_at_torques(
+    found: Kept, channel: str, x: np.ndarray, moving: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Torques (kept, columns) without holes, and which of them were measured and may be used."""
     x, notes = x.copy(), found.notes
     usable = np.isfinite(x)
     for j in range(x.shape[1]):
-        name, known = column_text(found.log.torques, j), usable[:, j]
+        name, known = column_text(channel, j), usable[:, j]
         if not known.any():
             notes.append(f"{name}: there is no number in the whole log; not used")
             x[:, j] = 0.0
@@ -577,6 +582,20 @@ def look_at_torques(found: Kept, x: np.ndarray, moving: np.ndarray) -> tuple[np.
             )
         usable[:, j] &= ~spiked & ~flat
     return x, usable
+
+
+def look_at_wrench(found: Kept, x: np.ndarray, moving: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A wrench (kept, 6) without holes, and the rows (kept,) in which all of it may be used."""
+    h, usable = look_at_torques(found, "wrench", x, moving)
+    for j, column in enumerate(h.T):
+        name = column_text("wrench", j)
+        if not np.isfinite(x[:, j]).any():
+            raise NothingUsableError(
+                f"{found.log.name}: {name}: there is no number in the whole log; it is 0 where nothing acts"
+            )
+        if column[0] and not np.ptp(column):
+            found.notes.append(f"{name}: {column[0]:.4g} throughout")
+    return h, np.asarray(usable.all(axis=1))
 
 
 def _levels(values: np.ndarray) -> str:
@@ -656,6 +675,7 @@ def moving(q: np.ndarray) -> np.ndarray:
 
 
 RELATION = 0.02  # of a joint's travel, and at least 1e-3 rad or m: how far it may be from where others put it
+ROWS = 10_000  # samples whose Jacobians are in memory at a time
 
 
 @dataclass(frozen=True)
@@ -840,20 +860,40 @@ def check_kinds(log: Log, robot: Robot) -> None:
                 )
 
 
+def contact_torques(robot: Robot, q: np.ndarray, h: np.ndarray, frame: str) -> np.ndarray:
+    """Jᵀ h_e (samples, n), what a wrench (samples, 6) in the axes of the world or of the tip needs."""
+    found = np.empty_like(q)
+    for start in range(0, len(q), ROWS):
+        some = slice(start, start + ROWS)
+        force = h[some]
+        if frame == "tip":
+            R = robot.pose(q[some])[:, :3, :3]
+            force = (R[:, None] @ force.reshape(-1, 2, 3, 1)).reshape(-1, 6)
+        found[some] = np.einsum("kij,ki->kj", robot.jacobian(q[some]), force)
+    return found
+
+
 # ------------------------------------------------------------------------------------------------------------
 # From a log to a record: looked over, mended where that is safe, and brought to the joints.
 
 
 GREATEST = 1e50  # in SI units, and one over it for torques: beyond, squares of sums overflow
 SHORTEST = 8  # samples of a segment that is kept
+_SENSOR = Linear(np.eye(6), np.zeros(6))  # readings as they are
 
 
-def look_over(log: Log, robot: Robot, delay: float | str = 0.0) -> Record:
-    """`Log.at_joints`."""
+def look_over(log: Log, robot: Robot, delay: float | str = 0.0, sensor: bool = False) -> Record:
+    """`Log.at_joints`; with `sensor`, the wrench (samples, 6) stands in the place of the torques."""
     check.robot(robot)
+    if not sensor and not log.torques:
+        raise IdentificationError(
+            f"{log.name}: it has a wrench, but no torques (tau, motor_torque or current); "
+            "payload_from_sensor finds from it what is beyond the sensor"
+        )
     with check.computable():
-        record = _look_over(log, robot, delay)
-        known = [x for x in (record.q, record.qd, record.qdd, record.tau) if x is not None]
+        record = _look_over(log, robot, delay, sensor)
+        arrays = (record.q, record.qd, record.qdd, record.tau, record.contact)
+        known = [x for x in arrays if x is not None]
         if not all(np.abs(x).max(initial=0.0) <= GREATEST for x in known):
             raise OverflowError
         if 0 < np.abs(record.tau).max(initial=0.0) < 1 / GREATEST:
@@ -861,9 +901,10 @@ def look_over(log: Log, robot: Robot, delay: float | str = 0.0) -> Record:
         return record
 
 
-def _look_over(log: Log, robot: Robot, delay: float | str) -> Record:
+def _look_over(log: Log, robot: Robot, delay: float | str, sensor: bool) -> Record:
     check_kinds(log, robot)
-    to_q, to_tau = positions_map(log, robot), torques_map(log, robot)
+    channel = "wrench" if sensor else log.torques
+    to_q, to_tau = positions_map(log, robot), _SENSOR if sensor else torques_map(log, robot)
     found = look_at_times(log)
     channels = _without_lost_rows(found)
     positions = channels[log.positions]
@@ -872,15 +913,18 @@ def _look_over(log: Log, robot: Robot, delay: float | str) -> Record:
     for name, x in derivatives.items():
         fill_missing(found, name, x)
         derivatives[name] = derivatives_map(log, robot).derivative(x)
-    y, used = look_at_torques(found, channels[log.torques], moving(positions))
+    y, used = look_at_torques(found, channel, channels[channel], moving(positions))
     used &= ~(found.doubtful | found.filled)[:, None]
-    tau = to_tau(y)
-    _refuse_without_torques(log, tau, used)
+    q, tau, contact, felt = to_q(positions), to_tau(y), None, np.ones(len(y), bool)
+    if log.wrench is not None and not sensor:
+        h, felt = look_at_wrench(found, channels["wrench"], moving(positions))
+        contact = contact_torques(robot, q, h, log.wrench_frame)
+    _refuse_without_torques(log, channel, tau, used & felt[:, None])
     record = Record(
         t=found.t,
-        q=to_q(positions),
+        q=q,
         tau=tau,
-        usable=to_tau.usable(used),
+        usable=to_tau.usable(used) & felt[:, None],
         segments=segments(found),
         rows=found.rows,
         own=(found.rows >= log.rows.start) & (found.rows < log.rows.stop),
@@ -892,12 +936,16 @@ def _look_over(log: Log, robot: Robot, delay: float | str) -> Record:
         filled=found.filled,
         first=log.first,
         turned=turned,
+        contact=contact,
     )
     record = _without_short_segments(record)
-    doubts = [Remark(text, "warning", log.name) for text in warnings_about(robot, record)]
+    texts = [*warnings_about(robot, record), *([] if sensor else dead_channels(robot, record))]
+    doubts = [Remark(text, "warning", log.name) for text in texts]
     warn(doubts, IdentificationWarning, 4)
     notes = map(Remark, notes_about(robot, record))
-    return _aligned(robot, replace(record, remarks=(*record.remarks, *notes, *doubts)), delay)
+    record = _aligned(robot, replace(record, remarks=(*record.remarks, *notes, *doubts)), delay)
+    felt = felt[np.isin(found.rows, record.rows)]  # torques of other instants may be here now
+    return replace(record, usable=record.usable & felt[:, None])
 
 
 def _without_lost_rows(found: Kept) -> dict[str, np.ndarray]:
@@ -928,11 +976,12 @@ def _turning(log: Log, robot: Robot, width: int) -> np.ndarray:
     return np.array([link.joint == "revolute" for link in robot.model.moving])
 
 
-def _refuse_without_torques(log: Log, tau: np.ndarray, used: np.ndarray) -> None:
+def _refuse_without_torques(log: Log, channel: str, tau: np.ndarray, used: np.ndarray) -> None:
+    what = "reading" if channel == "wrench" else "torque"
     if not used.any():
-        raise NothingUsableError(f"{log.name}: {log.torques}: no torque in the log can be used")
+        raise NothingUsableError(f"{log.name}: {channel}: no {what} in the log can be used")
     if not tau.any():
-        raise NothingUsableError(f"{log.name}: {log.torques}: all torques are zero")
+        raise NothingUsableError(f"{log.name}: {channel}: all {what}s are zero")
 
 
 def _without_short_segments(record: Record) -> Record:

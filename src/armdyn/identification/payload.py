@@ -13,7 +13,8 @@ from scipy.stats import norm
 from armdyn.expression import shown
 from armdyn.identification.consistency import Space, WeightedRows, nearest
 from armdyn.identification.errors import IdentificationError, check, on_one_thread
-from armdyn.identification.log import Record
+from armdyn.identification.log import Log, Record
+from armdyn.identification.looking_over import look_over
 from armdyn.identification.methods import repetition
 from armdyn.identification.pseudo_inertia import (
     BODIES,
@@ -182,9 +183,12 @@ STILL = 1e-3  # rad/s or m/s: a joint that is never faster does not move
 LEAST_SAMPLES = 20
 
 
-def record_of(robot: Robot, log: Any, name: str) -> Record:
-    """A log at the joints, or a record as it is."""
-    record = log.at_joints(robot) if hasattr(log, "at_joints") else log
+def record_of(robot: Robot, log: Any, name: str, sensor: bool = False) -> Record:
+    """A log at the joints, or a record as it is; with `sensor`, the log's wrench in the place of torques."""
+    if sensor:
+        record = look_over(log, robot, sensor=True)
+    else:
+        record = log.at_joints(robot) if hasattr(log, "at_joints") else log
     if not isinstance(record, Record):
         raise IdentificationError(f"{name}: expected a Log, found {type(log).__name__}")
     if record.n != robot.n:
@@ -562,7 +566,7 @@ def moved_body(T: np.ndarray) -> np.ndarray:
 def payload_from_sensor(
     robot: Robot,
     log: Any,
-    wrench: Any,
+    wrench: Any = None,
     *,
     sensor: Any = None,
     measures: str = "on_tool",
@@ -576,7 +580,9 @@ def payload_from_sensor(
     the sensor's axes. `measures` says whose: "on_tool", what the arm exerts on the tool through the sensor
     (at rest it holds the weight: the force points up), or "by_tool", the opposite, what the tool exerts on
     the arm (the weight: it points down). `sensor` is the sensor's frame in the tip frame: a `Transform` or a
-    pose (4, 4), the tip frame itself if not given. `known` is in the sensor's frame.
+    pose (4, 4), the tip frame itself if not given. `known` is in the sensor's frame. Without `wrench` the
+    readings are the log's own, `Log(…, wrench=…, wrench_frame="tip")`, which may be without torques: what
+    the tip exerts on the tool, at the tip frame.
 
     The payload returned is at the tip frame, as `with_payload` takes it. It is all that is beyond the sensor:
     if the robot's description has a tool there, that tool is in it a second time. `payload.offsets` (6,) are
@@ -586,7 +592,11 @@ def payload_from_sensor(
     check.one_of("measures", measures, "on_tool", "by_tool")
     T = _pose(sensor)
     given, origin, basis = known_entries(known)
-    record = _with_readings(record_of(robot, log, "log"), wrench)
+    if wrench is None:
+        _check_readings(log, sensor, measures)
+        record = record_of(robot, log, "log", sensor=True)
+    else:
+        record = _with_readings(record_of(robot, log, "log"), wrench)
     sign = 1.0 if measures == "on_tool" else -1.0
     blocks = blocks_of(states_of(record, cutoff, "log"))
     found = estimate([partial(_sensor_rows, robot, T, sign, *block) for block in blocks], origin, basis)
@@ -618,8 +628,25 @@ def _pose(sensor: Any) -> np.ndarray:
     return check.pose("sensor", sensor)
 
 
+def _check_readings(log: Any, sensor: Any, measures: str) -> None:
+    """Whether a log has readings, at the tip frame."""
+    if not isinstance(log, Log) or log.wrench is None:
+        raise IdentificationError("wrench: none is given, and the log has none")
+    if log.wrench_frame != "tip":
+        raise IdentificationError(
+            f"{log.name}: its wrench is in {log.wrench_frame} axes; readings of a sensor are expected, "
+            "with wrench_frame='tip'"
+        )
+    if sensor is not None or measures != "on_tool":
+        raise IdentificationError(
+            "sensor and measures are for wrench=; the wrench of a log is what the tip exerts, at its frame"
+        )
+
+
 def _with_readings(record: Record, wrench: Any) -> Record:
     """The record with the sensor's readings for torques; a reading that is not a number does not enter."""
+    if record.contact is not None:
+        raise IdentificationError("wrench: the log has one, too; give readings in one place")
     h = check.floats("wrench", wrench)
     if h.shape != (record.size, 6):
         raise IdentificationError(

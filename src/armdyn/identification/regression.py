@@ -250,13 +250,13 @@ class Problem:
         return part.seen(self._unseen(part.motion, x))
 
     def torques(self, record: Record, x: np.ndarray) -> np.ndarray:
-        """(samples of the record, n) for parameters x, filtered as in the fit."""
+        """(samples of the record, n) for parameters x, filtered as in the fit, and what a wrench needs."""
         found = np.zeros_like(record.q)
         for segment in segments_of(record):
             motion = on_grid(record, segment, effective_cutoff(record, self.cutoff))
             tau = low_pass(self._unseen(motion, x), effective_cutoff(record, self.cutoff), segment.rate)
             found[segment.part] = segment.sampled(tau)
-        return found
+        return found if record.contact is None else found + record.contact
 
     def settled(self, record: Record) -> np.ndarray:
         """(samples, 1) bool: where the filter knows what came before and after, not at a segment's ends.

@@ -257,10 +257,11 @@ class States:
     """M instants of one stretch of a log, evenly spaced."""
 
     motion: Kinematics  # (M, n) each
-    tau: np.ndarray  # (M, n)
+    tau: np.ndarray  # (M, n) of the motion: without what a wrench at the tip needs
     use: np.ndarray  # (M, n) bool: what may enter the fit
     rate: float  # instants per second
     cutoff: float | None  # Hz
+    contact: np.ndarray  # (M, n) what that wrench needs
 
     def __len__(self) -> int:
         return len(self.tau)
@@ -304,7 +305,8 @@ class States:
     def between(self, start: int, stop: int) -> States:
         """Some of the instants."""
         part = slice(start, stop)
-        return replace(self, motion=self.motion.at(part), tau=self.tau[part], use=self.use[part])
+        tau, contact, use = self.tau[part], self.contact[part], self.use[part]
+        return replace(self, motion=self.motion.at(part), tau=tau, use=use, contact=contact)
 
 
 Motion: TypeAlias = Callable[[Record, Segment, float | None], Kinematics]
@@ -333,10 +335,12 @@ def _states(
 ) -> States:
     cutoff = effective_cutoff(record, cutoff)
     motion = motion_of(record, segment, cutoff)
-    tau, used, rate = segment.gridded(record.tau), record.usable[segment.nearest], segment.rate
-    own = record.own[segment.nearest, None]
+    tau = segment.gridded(record.tau)
+    contact = np.zeros_like(tau) if record.contact is None else segment.gridded(record.contact)
+    tau = np.stack([tau - contact, contact], axis=1)
+    used, own, rate = record.usable[segment.nearest], record.own[segment.nearest, None], segment.rate
     if cutoff is None or fastest is None:
-        return States(motion, tau, used & own, rate, cutoff)
+        return States(motion, tau[:, 0], used & own, rate, cutoff, tau[:, 1])
     edge = min(int(np.ceil(_SETTLING * rate / cutoff)), len(tau) // 4)
     used[:edge] = used[len(tau) - edge :] = False
     thin = max(1, int(rate / (DENSE * fastest) + _SAME_RATE))
@@ -346,4 +350,4 @@ def _states(
     # By the rows of the file: blocks of it take the same instants as the whole.
     first = int(record.rows[segment.part.start]) + record.first
     at = slice((thin // 2 - first) % thin, None, thin)
-    return States(motion.at(at), tau[at], (used & own)[at], rate / thin, cutoff)
+    return States(motion.at(at), tau[at, 0], (used & own)[at], rate / thin, cutoff, tau[at, 1])

@@ -225,7 +225,7 @@ class JointResiduals:
 
     samples: int
     rms: float  # N m or N
-    torque_rms: float  # of the measured torque
+    torque_rms: float  # of the measured torque, without what a wrench at the tip needs
     mean: float  # N m or N
     worst: Instant
     whiteness: Whiteness
@@ -248,7 +248,7 @@ class Gathered:
         self.worst = [Instant(0.0, 0.0, "")] * n
 
     def add(self, found: Comparison) -> None:
-        residual, use, tau = found.residual, found.use, found.record.tau
+        residual, use, tau = found.residual, found.use, found.record.tau_of_motion
         self.count += use.sum(0)
         self.total += np.where(use, residual, 0.0).sum(0)
         self.torques += np.square(np.where(use, tau, 0.0)).sum(0)

@@ -245,7 +245,7 @@ def _fit(fit: Fit) -> Card:
     rows: list[tuple[TableCell, ...]] = []
     for row in fit.table()[:ROWS]:
         error: TableCell = Amount(row.standard_error, 2) if row.shown else "not shown"
-        rows.append((row.name, Amount(row.estimate), error, Amount(row.nominal), row.unit))
+        rows.append((row.label, Amount(row.estimate), error, Amount(row.nominal), row.unit))
     estimates = table(("parameter", "estimate", "std. error", "described", "unit"), rows)
     parts = [facts(entries), tag("div", estimates, *_more(len(fit.base)))]
     return (f"Fit of {fit.robot.name}", fit.method, *parts)

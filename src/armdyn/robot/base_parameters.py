@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -197,6 +197,27 @@ def _unit(parameter: Parameter) -> str:
 
 Route = Literal["exact", "numeric"]
 _WHOLE = 1e-10  # a number this near to a whole one is that
+_SAME = 1e-6  # of a row's largest coefficient: how far exact ones may be from those found in numbers
+LABEL = 40  # characters of a label
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def _short(text: str) -> str:
+    """A number of four digits, without an exponent where it is large."""
+    if "." not in text:
+        return text
+    return f"{float(text):.4g}" if abs(float(text)) < 1e4 else str(round(float(text)))
+
+
+_LABELS = replace(
+    TEXT,
+    numeral=_short,
+    times="·",
+    minus=" − ",
+    negative="−",
+    power=lambda x, e: x if e == 1 else x + str(e).translate(_RAISED),
+    quotient=lambda above, below: f"{above}/" + (below[0] if len(below) == 1 else f"({'·'.join(below)})"),
+)
 
 
 class BaseParameterWarning(UserWarning):
@@ -210,9 +231,12 @@ class BaseParameters(Shown):
     the regressor is kept; other parameters of its combination add to it.
     """
 
-    def __init__(self, robot: RobotLike, grouping: Grouping, route: Route, rank: Rank | None) -> None:
+    def __init__(
+        self, robot: RobotLike, grouping: Grouping, route: Route, rank: Rank | None, asked: tuple[Zeros, bool]
+    ) -> None:
         self.robot = robot
         self.grouping = grouping  # exact coefficients, by row
+        self.asked = asked  # zeros, and whether friction counts
         self.route = route  # how they were found: "exact" or "numeric"
         self.rank = rank  # of the regressor in numbers; None where symbols have no values
 
@@ -231,6 +255,28 @@ class BaseParameters(Shown):
     def combinations(self) -> tuple[str, ...]:
         """How each is written in the robot's parameters: "Izz1 - a1**2*m1 + …"."""
         return tuple(TEXT.sum(base.combination(self.grouping, row)) for row in self.grouping.rows)
+
+    def labels(self, width: float = LABEL) -> tuple[str, ...]:
+        """How each reads in a table: "Izz2 − a2²·m2"; of a wider one the first terms, and "…".
+
+        Coefficients are in the symbols of the description where it has them, else numbers of four digits.
+        """
+        rows = self._written.rows
+        return tuple(_cut(base.combination(self._written, row, _LABELS), width) for row in rows)
+
+    @cached_property
+    def _written(self) -> Grouping:
+        """The grouping in the symbols of the description, where these give the numbers that were found."""
+        found, model = self.grouping, self.robot.model
+        if self.route == "exact" or not model.symbols or _no_closed_form(self.robot):
+            return found
+        try:
+            exact = exact_grouping(model, *self.asked)
+        except SizeError:
+            return found
+        rows = zip(found.rows, exact.rows, strict=False)
+        alike = exact.leading == found.leading and all(_are_alike(model.number, *pair) for pair in rows)
+        return exact if alike else found
 
     @property
     def leading(self) -> tuple[str, ...]:
@@ -355,6 +401,24 @@ class BaseParameters(Shown):
         return {key: x for key, x in vars(self).items() if key != "_kernel"}
 
 
+def _cut(terms: Sequence[str], width: float) -> str:
+    """A sum, or its first terms where it is wider."""
+    for count in range(len(terms), 1, -1):
+        text = _LABELS.sum(terms[:count]) + " …" * (count < len(terms))
+        if len(text) <= width:
+            return text
+    return _LABELS.sum(terms[:1]) + " …" * (len(terms) > 1)
+
+
+def _are_alike(
+    number: Callable[[Expression], float], one: dict[int, Expression], other: dict[int, Expression]
+) -> bool:
+    """Whether two combinations have the same coefficients."""
+    a, b = ({p: number(x) for p, x in row.items()} for row in (one, other))
+    most = _SAME * max(map(abs, a.values()))
+    return all(abs(a.get(p, 0.0) - b.get(p, 0.0)) <= most for p in a.keys() | b.keys())
+
+
 # ---- making ------------------------------------------------------------------------------------------------
 
 
@@ -395,7 +459,7 @@ def base_parameters(
         except SizeError:
             if route == "exact" or any(value is None for value in robot.symbols.values()):
                 raise
-    return _numeric(robot, columns, tolerance)
+    return _numeric(robot, columns, tolerance, (zeros, friction))
 
 
 def _exact(
@@ -406,7 +470,7 @@ def _exact(
     try:
         rank = _sampled(robot, columns, tolerance).rank()
     except MissingValueError:
-        return BaseParameters(robot, grouping, "exact", None)
+        return BaseParameters(robot, grouping, "exact", None, (zeros, friction))
     b = len(grouping.rows)
     if rank.rank != b:
         _warn(
@@ -416,10 +480,12 @@ def _exact(
         )
     elif not rank.is_clear:
         _warn(f"'{robot.name}' has {b} base parameters, but in numbers that is not clear: {rank}")
-    return BaseParameters(robot, grouping, "exact", rank)
+    return BaseParameters(robot, grouping, "exact", rank, (zeros, friction))
 
 
-def _numeric(robot: RobotLike, columns: Sequence[int], tolerance: float) -> BaseParameters:
+def _numeric(
+    robot: RobotLike, columns: Sequence[int], tolerance: float, asked: tuple[Zeros, bool]
+) -> BaseParameters:
     sampled = _sampled(robot, columns, tolerance)
     rank = sampled.rank()
     dependent = {
@@ -432,7 +498,7 @@ def _numeric(robot: RobotLike, columns: Sequence[int], tolerance: float) -> Base
             f"how many base parameters '{robot.name}' has is not clear in numbers: {rank}; another tolerance "
             "may be in place"
         )
-    return BaseParameters(robot, grouping, "numeric", rank)
+    return BaseParameters(robot, grouping, "numeric", rank, asked)
 
 
 def _sampled(robot: RobotLike, columns: Sequence[int], tolerance: float) -> SampledRegressor:

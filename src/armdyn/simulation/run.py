@@ -133,7 +133,8 @@ class Run(Shown):
     what a controller remembers: that with which a sample at the instant begins, so the first is that of the
     start. Without a memory, m is 0. `carried` is the robot with the loads that it picks up and puts down,
     where there are any; `robot` carries none of them. `closed` (N, ..., positions) are all positions of a
-    robot with closed chains; None without.
+    robot with closed chains; None without. `wrench` (N, ..., 6) is what the tip exerted on its surroundings,
+    world axes; by link, where `simulate` was given it so; None without.
     """
 
     robot: Robot = field(repr=False)
@@ -152,6 +153,7 @@ class Run(Shown):
     memory: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
     carried: Loaded | None = field(default=None, repr=False)
     closed: np.ndarray | None = field(default=None, repr=False)
+    wrench: np.ndarray | dict[str, np.ndarray] | None = field(default=None, repr=False)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -238,9 +240,14 @@ class Run(Shown):
         return tuple(int(i) % size for i, size in zip(index, batch, strict=True))
 
     def to_csv(self, path: str | Path, arm: Any = None) -> None:
-        """Columns t, q1…, qd1…, tau1…, energy; of a batch, those of one `arm` (its index)."""
+        """Columns t, q1…, qd1…, tau1…, energy; of a batch, those of one `arm` (its index).
+
+        With a wrench at the tip, also wrench1…wrench6.
+        """
         at: Any = (slice(None), *self.place_of(arm))
-        columns = {name: host(getattr(self, name)[at]) for name in ("q", "qd", "tau", "energy")}
+        at_tip = self.wrench is not None and not isinstance(self.wrench, dict)
+        names = ["q", "qd", "tau", "energy", *(["wrench"] if at_tip else [])]
+        columns = {name: host(getattr(self, name)[at]) for name in names}
         csv_files.write(path, self.t, columns)
 
     def __repr__(self) -> str:

@@ -113,9 +113,11 @@ def joined_legs(robot: Robot, loaded: Loaded, legs: Sequence[Leg], runs: Sequenc
     if len(legs) == 1:
         return runs[0] if not loaded.loads else replace(runs[0], robot=robot, carried=loaded)
 
-    def column(name: str) -> np.ndarray:
-        parts = [getattr(run, name) for run in runs]
+    def joined_rows(parts: list[Any]) -> np.ndarray:
         return np.concatenate([*(x[:-1] for x in parts[:-1]), parts[-1]])
+
+    def column(name: str) -> np.ndarray:
+        return joined_rows([getattr(run, name) for run in runs])
 
     def work(name: str) -> np.ndarray:
         parts: list[Any] = []
@@ -123,7 +125,7 @@ def joined_legs(robot: Robot, loaded: Loaded, legs: Sequence[Leg], runs: Sequenc
         for run in runs:
             parts.append(getattr(run, name) + done)
             done = parts[-1][-1]
-        return np.concatenate([*(x[:-1] for x in parts[:-1]), parts[-1]])
+        return joined_rows(parts)
 
     def later(name: str) -> tuple[Any, ...]:
         pairs = zip(legs, runs, strict=False)
@@ -133,6 +135,11 @@ def joined_legs(robot: Robot, loaded: Loaded, legs: Sequence[Leg], runs: Sequenc
     names = ["q", "qd", "tau", "memory", *(["closed"] if runs[0].closed is not None else [])]
     columns: dict[str, Any] = {name: column(name) for name in names}
     columns |= {name: work(name) for name in ("torque_work", "wrench_work", "dissipated")}
+    wrenches: list[Any] = [run.wrench for run in runs]
+    if isinstance(wrenches[0], dict):
+        columns["wrench"] = {link: joined_rows([x[link] for x in wrenches]) for link in wrenches[0]}
+    elif wrenches[0] is not None:
+        columns["wrench"] = joined_rows(wrenches)
     return replace(
         runs[-1],
         robot=robot,
@@ -244,6 +251,11 @@ def make_run(robot: Robot, method: Method, grid: TimeGrid, driven: Actuation, tr
     followers = split(robot, y)[1]
     tau = driven.torque.values(t, q, qd, followers, method == "adaptive") if held is None else held[: len(t)]
     tau = np.where(np.isnan(q), np.nan, like(q, tau))
+    wrenches = [
+        _by_instant(source.values(t, q, qd, followers, method == "adaptive"), q, batch)
+        for source in driven.wrenches
+        if source.kind
+    ]
     works = dict.fromkeys(WORKS, np.where(np.isnan(q[..., 0]), np.nan, 0.0))
     works |= {name: states[..., -1 - k] for k, name in enumerate(reversed(trace.works))}
     shape = (len(t), *batch)
@@ -257,7 +269,16 @@ def make_run(robot: Robot, method: Method, grid: TimeGrid, driven: Actuation, tr
         remarks=tuple(trace.remarks),
         memory=memory.reshape(*shape, memory.shape[-1]),
         closed=y.reshape(*shape, y.shape[-1]) if robot.model.loops else None,
+        wrench=dict(zip(driven.links, wrenches, strict=True)) if driven.links else next(iter(wrenches), None),
     )
+
+
+def _by_instant(wrench: Any, q: np.ndarray, batch: tuple[int, ...]) -> np.ndarray:
+    """A wrench, (N or none, arms or 1, 6) at states (N, arms, n), for each instant and arm of the batch."""
+    found = like(q, wrench)
+    found = found if found.ndim == 3 else found[None]
+    arms = batch if found.shape[1] > 1 else (1,) * len(batch)
+    return np.broadcast_to(found.reshape(len(found), *arms, 6), (len(q), *batch, 6))
 
 
 def _positions(robot: Robot, states: np.ndarray) -> np.ndarray:

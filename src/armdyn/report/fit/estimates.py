@@ -87,6 +87,7 @@ def _curve(fit: Fit, joint: int, terms: Sequence[int], greatest: float) -> tuple
 
 _FAR = 2.0  # where intervals are cut, in sizes of the parameter
 _ROW = 0.185  # inches for a parameter
+_ON_AXES, _IN_TABLE = 15, 24  # characters of a combination where room is short
 _NOMINAL: dict[str, Any] = {
     "linestyle": "", "marker": "D", "ms": 3.6, "mew": 0.9, "markerfacecolor": "none", "color": COLOURS[2],
 }  # fmt: skip
@@ -105,10 +106,12 @@ def plot_estimates(fit: Fit, *, ax: Given = None) -> Figure:
     """
     rows = check_fit(fit).table()
     columns = 1 if len(rows) <= 20 else 2 if len(rows) <= 50 else 3
+    labels = fit.labels if columns == 1 else fit.base.labels(_ON_AXES)
     per = -(-len(rows) // columns)
     paper = sheet(0.8 + _ROW * per, 1, columns, ax=ax)
     for k, panel in enumerate(paper.panels):
-        _draw(panel, rows[k * per : (k + 1) * per], per)
+        some = slice(k * per, (k + 1) * per)
+        _draw(panel, rows[some], labels[some], per)
     handles = [
         Line2D([], [], label="estimate, 99 % interval", **{**_FOUND, "linestyle": "-", "lw": 1.2}),
         Line2D([], [], label="description", **_NOMINAL),
@@ -117,7 +120,7 @@ def plot_estimates(fit: Fit, *, ax: Given = None) -> Figure:
     return paper.figure
 
 
-def _draw(panel: Axes, rows: Sequence[EstimateRow], per: int) -> None:
+def _draw(panel: Axes, rows: Sequence[EstimateRow], labels: Sequence[str], per: int) -> None:
     for y, row in enumerate(rows):
         size = max(abs(row.estimate), abs(row.nominal)) or 1.0
         x = row.estimate / size
@@ -134,7 +137,7 @@ def _draw(panel: Axes, rows: Sequence[EstimateRow], per: int) -> None:
         else:
             panel.plot([x], [y], marker="x", ms=4, mew=1.1, color=GREY)
         panel.plot([row.nominal / size], [y], **_NOMINAL)
-    panel.set_yticks(range(len(rows)), [row.name for row in rows], fontsize=7.5)
+    panel.set_yticks(range(len(rows)), labels, fontsize=7.5)
     panel.set_ylim(per - 0.4, -0.6)
     panel.set_xlim(-1.02 * _FAR, 1.02 * _FAR)
     panel.set_xticks([-2, -1, 0, 1, 2])
@@ -148,7 +151,7 @@ def plot_correlation(fit: Fit, *, ax: Given = None) -> Figure:
 
     Below 0.1 a place is left white.
     """
-    found, names = check_fit(fit).correlation, fit.names
+    found, names = check_fit(fit).correlation, fit.base.labels(_ON_AXES)
     paper = sheet(WIDTH - 0.6, ax=ax)
     (panel,) = paper.panels
     shown = np.ma.masked_where(np.abs(found) < _WEAK, found)
@@ -266,13 +269,13 @@ def write_estimates(subject: FitSubject) -> list[Part]:
 
 def _numbers(subject: FitSubject) -> Markup:
     rows = []
-    for row in subject.fit.table():
+    for row, label in zip(subject.fit.table(), subject.fit.base.labels(_IN_TABLE), strict=True):
         relative = Amount(round(100 * row.relative_error, 1), 6, "%") if row.relative_error < 10 else "> 1000"
         worth: tuple[TableCell, ...] = ("–", "–", "–", "–")
         if row.shown:
             worth = (Amount(row.standard_error, 2), relative, Amount(row.low, 3), Amount(row.high, 3))
         numbers = (Amount(row.estimate), *worth, Amount(row.nominal))
-        rows.append((code(row.name), *numbers, row.unit, row.flag))
+        rows.append((code(label), *numbers, row.unit, row.flag))
     interval: list[Heading] = [("99 % interval", "from"), ("99 % interval", "to")]
     errors: list[Heading] = ["std. error", "relative"]
     return table(("parameter", "estimate", *errors, *interval, "described", "unit", ""), rows)

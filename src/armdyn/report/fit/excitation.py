@@ -55,7 +55,7 @@ def _weakest(fit: Fit) -> tuple[str, ...]:
         return ()
     direction = np.abs(np.linalg.svd(A[:, at] / lengths[at], full_matrices=False)[2][-1])
     order = [k for k in np.argsort(-direction, kind="stable") if direction[k] > _PART]
-    return tuple(fit.names[at[k]] for k in order)
+    return tuple(fit.labels[at[k]] for k in order)
 
 
 @styled

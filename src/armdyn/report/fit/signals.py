@@ -76,7 +76,8 @@ def signals(fit: Fit, log: Log, joint: int | None = None) -> SignalsFinding:
         for name, unit, (a, b) in zip(names, units, pairs, strict=False)
     ]
     at, tau = _torque(fit, record, segment)
-    shown.append(Signal(units.effort, units.torque, t, segment.gridded(record.tau)[:, j], at, tau[:, j]))
+    raw_tau = segment.gridded(record.tau_of_motion)
+    shown.append(Signal(units.effort, units.torque, t, raw_tau[:, j], at, tau[:, j]))
     return SignalsFinding(j, tuple(shown), _window(t, smooth.qdd[:, j], cutoff), cutoff, log.name)
 
 
@@ -86,7 +87,7 @@ def _torque(fit: Fit, record: Record, segment: Segment) -> tuple[np.ndarray, np.
     inside[segment.part] = True
     parts = list(states(replace(record, own=inside), fit.model.problem.cutoff))
     if not parts:
-        return segment.grid, segment.gridded(record.tau)
+        return segment.grid, segment.gridded(record.tau_of_motion)
     thin = max(1, round(segment.rate / parts[0].rate))
     return segment.grid[thin // 2 :: thin], parts[0].tau
 

@@ -43,7 +43,8 @@ _WORSE = 1.5  # times what all joints together reach: one joint that reaches thi
 class Advice:
     """A base parameter that these data do not show well, and what would."""
 
-    name: str
+    name: str  # its leading parameter, which `armdyn excite` takes
+    label: str
     shown: bool
     size: float  # the greater of estimate and description
     now: float  # standard error; infinite where not shown
@@ -74,7 +75,7 @@ def advice(fit: Fit) -> tuple[Advice, ...]:
         enough = after[single][k] <= _WORSE * after[None][k]
         joint = single if enough else None
         row, then = rows[k], float(after[joint][k])
-        found.append(Advice(row.name, row.shown, sizes[k], row.standard_error, then, joint))
+        found.append(Advice(row.name, row.label, row.shown, sizes[k], row.standard_error, then, joint))
     return tuple(found)
 
 
@@ -139,14 +140,14 @@ def write_structure(subject: FitSubject) -> list[Part]:
         paragraph(
             f"The model has {count} parameters. Torques depend on {len(base)} combinations of them, the base "
             f"parameters: {len(base.alone)} parameters stand alone, {len(base.combined)} appear only in "
-            f"combinations, {len(base.absent)} never appear. A base parameter is named by the first "
-            "parameter of its combination. No motion tells the parts of a combination from one another."
+            f"combinations, {len(base.absent)} never appear. No motion tells the parts of a combination "
+            "from one another."
         )
     ]
     if base.absent:
         parts.append(paragraph("No torque depends on ", _names(base.absent), "."))
-    pairs = zip(base.leading, base.combinations, strict=True)
-    lines = [tag("li", code(name), " : ", code(text)) for name, text in pairs if name != text]
+    pairs = zip(base.leading, base.labels(np.inf), strict=True)
+    lines = [tag("li", code(text)) for name, text in pairs if name != text]
     if lines:
         parts.append(folded(f"{len(lines)} combinations of more than one parameter", tag("ul", *lines)))
     if subject.fit.added:
@@ -189,7 +190,7 @@ def write_unknown(subject: FitSubject) -> list[Part]:
             parts += [tag("h3", motion_text(fit, joint).capitalize()), _table(those)]
     hopeless = [x for x in found if not x.helps]
     if hopeless:
-        names = _names(tuple(x.name for x in hopeless))
+        names = _names(tuple(x.label for x in hopeless))
         text = "Too small to be seen beside the noise by any of these motions: "
         parts.append(paragraph(text, names, ". For torques they hardly matter."))
     if helped:
@@ -213,7 +214,7 @@ def _table(those: list[Advice]) -> Markup:
     rows = []
     for x in those:
         now = _error(x.now, x.size) if x.shown else ("not shown", "")
-        rows.append((code(x.name), Amount(x.size, 3), *now, *_error(x.then, x.size)))
+        rows.append((code(x.label), Amount(x.size, 3), *now, *_error(x.then, x.size)))
     headings: list[Heading] = ["base parameter", "size"]
     for when in ("standard error now", "after the motion"):
         headings += [(when, "±"), (when, "of the size")]

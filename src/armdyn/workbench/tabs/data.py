@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.identification import Fit, Log
+from armdyn.identification import Fit, Log, Record
 from armdyn.identification.signals import Kinematics, kinematics
 from armdyn.names import one_line
 from armdyn.report.fit.subject import compared
@@ -117,11 +117,12 @@ class LogData:
     motion: Kinematics  # (M, n) each, filtered
     measured: np.ndarray  # (M, n) N m or N; NaN where nothing was measured or is not used
     fitted: np.ndarray | None  # (M, n) what a fit predicts
+    contact: np.ndarray | float  # (M, n) what of the torques a wrench at the tip needs
     notes: tuple[str, ...] = ()
 
     def predicted(self, subject: EditedRobot) -> np.ndarray:
-        """(M, n): what the robot as it is edited needs for the motion."""
-        return subject.bare.torques(self.motion.q, self.motion.qd, self.motion.qdd)
+        """(M, n): what the robot as it is edited needs for the motion, and a wrench of the log."""
+        return subject.bare.torques(self.motion.q, self.motion.qd, self.motion.qdd) + self.contact
 
     def residual_rms(self, predicted: np.ndarray) -> np.ndarray:
         """(n,) of measured minus predicted [N m or N]; NaN where nothing was measured."""
@@ -142,7 +143,8 @@ def data_of(robot: Robot, log: Log, fit: Fit | None, cutoff: float | None) -> Lo
         record = log.at_joints(robot)
         measured = np.where(record.usable, record.tau, np.nan)
         found = kinematics(record, cutoff)
-        return LogData(record.name, record.t - record.t[0], found, measured, None, record.notes)
+        t = record.t - record.t[0]
+        return LogData(record.name, t, found, measured, None, _contact(record), record.notes)
     pieces, start = compared(fit, log), 0.0
     times = []
     for piece in pieces:
@@ -155,7 +157,12 @@ def data_of(robot: Robot, log: Log, fit: Fit | None, cutoff: float | None) -> Lo
     measured = np.concatenate([np.where(x.use, x.record.tau, np.nan) for x in pieces])
     fitted = np.concatenate([x.predicted for x in pieces])
     notes = tuple(dict.fromkeys(note for piece in pieces for note in piece.record.notes))
-    return LogData(log.name, np.concatenate(times), motion, measured, fitted, notes)
+    contact = np.concatenate([np.broadcast_to(_contact(x.record), x.predicted.shape) for x in pieces])
+    return LogData(log.name, np.concatenate(times), motion, measured, fitted, contact, notes)
+
+
+def _contact(record: Record) -> np.ndarray | float:
+    return 0.0 if record.contact is None else record.contact
 
 
 def data_clip(data: LogData) -> Clip:
