@@ -126,11 +126,12 @@ GROUPS = (
     Group(
         "report.md",
         "Pictures and reports",
-        "[Reports and pictures](../reports.md) shows them at work.",
+        "[Reports and pictures](../reports.md) and [exercises](../exercises.md) show them at work.",
         _of(
             "armdyn.report",
-            "write_report write_fit_report default_motion plot_arm plot_strobe plot_trajectory plot_tip "
-            "plot_contributions plot_rotor_error plot_motor_loads plot_scaling plot_path_speed plot_run "
+            "write_report write_fit_report exercise Exercise random_arm default_motion plot_arm plot_strobe "
+            "plot_trajectory plot_tip plot_contributions plot_rotor_error plot_motor_loads plot_scaling "
+            "plot_path_speed plot_run "
             "plot_energy plot_ellipsoids plot_dynamic_ellipsoid plot_log plot_signals plot_cutoffs "
             "plot_prediction plot_residuals plot_friction plot_estimates plot_correlation "
             "plot_singular_values",

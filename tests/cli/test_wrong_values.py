@@ -123,6 +123,18 @@ WRONG = {
         (("report", "planar"), {**WRENCH, **ROTORS, **FILE, "--trajectory": ["nosuch.csv", "three.csv"]}),
         (("report", "planar"), CYCLE),
     ],
+    "exercise": [
+        (
+            ("exercise", "planar"),
+            {
+                "--output": ["nowhere/x", "motion.csv"],
+                "--seed": ["x", "1.5", ""],
+                "--count": ["0", "-1", "x"],
+                "--questions": ["", ",", "B,x"],
+                **ROTORS,
+            },
+        ),
+    ],
     "base": [
         (
             ("base", "planar"),

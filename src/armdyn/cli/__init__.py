@@ -34,6 +34,7 @@ VERBS = {
     "payload": ("identification.payload", "Find what an arm carries from a log of its torques."),
     "view": ("pages.view", "Open the workbench: the arm in 3-D in the browser, live."),
     "report": ("pages.report", "Write a report about a robot on one HTML page."),
+    "exercise": ("pages.exercise", "Write an exercise about an arm, and its solution with the steps."),
     "export": ("export.export", "Write code for other programs."),
     "doctor": ("doctor.doctor", "Show what is installed, which backends work, where the cache is."),
 }

@@ -220,6 +220,14 @@ def check_output(output: Path | None, *inputs: str | Path | None, option: str = 
         raise ArmdynError(f"{option}'{output}' is also an input; choose another file")
 
 
+def check_folder(output: Path) -> None:
+    """Refuse, before the work begins, a folder that cannot be made."""
+    if output.exists() and not output.is_dir():
+        raise ArmdynError(f"--output: cannot write to '{output}': it is not a folder")
+    if not output.parent.is_dir():
+        raise ArmdynError(f"--output: cannot write to '{output}': there is no folder '{output.parent}'")
+
+
 def check_robot_file(output: Path | None, *inputs: str | Path | None) -> None:
     """The same of a robot file, whose name says one of the formats that can be written."""
     check_output(output, *inputs)
@@ -257,6 +265,11 @@ def numbers(text: str | None, option: str, count: int) -> np.ndarray:
 def wrench_of(text: str | None) -> np.ndarray | None:
     """h_e of the option --wrench; None where it is not given."""
     return None if text is None else numbers(text, "--wrench", 6)
+
+
+def name_list(text: str) -> list[str]:
+    """Names between commas."""
+    return [x.strip() for x in text.split(",") if x.strip()]
 
 
 def number_lists(**given: str | None) -> dict[str, Any]:

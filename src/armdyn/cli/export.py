@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from armdyn.cli.common import GivenRobot, is_read, say, takes_robot
+from armdyn.cli.common import GivenRobot, check_folder, is_read, name_list, say, takes_robot
 from armdyn.cli.running import Verb
 from armdyn.expression import ArmdynError
 
@@ -33,8 +33,8 @@ def export_c(
     """Write C99 that needs libm only: a header, a source and a small test program."""
     _check_folder(output, robot.source)
     loaded = robot.load()
-    names = "all" if functions == "all" else _names(functions)
-    source = loaded.export_c(names, _names(inputs), prefix=prefix, scalar="float" if single else "double")
+    names = "all" if functions == "all" else name_list(functions)
+    source = loaded.export_c(names, name_list(inputs), prefix=prefix, scalar="float" if single else "double")
     paths = source.write(output)
     for path in paths:
         say(f"wrote {path}")
@@ -42,17 +42,9 @@ def export_c(
     say(f"test it: cd {folder} && cc -std=c99 -O2 {files} -lm -o test && ./test")
 
 
-def _names(text: str) -> list[str]:
-    """Names between commas."""
-    return [x.strip() for x in text.split(",") if x.strip()]
-
-
 def _check_folder(output: Path, robot: str) -> None:
     """Refuse, before the work begins, a folder that cannot be made or where the robot file would be lost."""
-    if output.exists() and not output.is_dir():
-        raise ArmdynError(f"--output: cannot write to '{output}': it is not a folder")
-    if not output.parent.is_dir():
-        raise ArmdynError(f"--output: cannot write to '{output}': there is no folder '{output.parent}'")
+    check_folder(output)
     for path in output.glob("*.[ch]"):
         if is_read(path, robot):
             raise ArmdynError(f"--output: '{path}' is also an input; choose another folder")

@@ -1,4 +1,4 @@
-"""The verbs report and view: a page about a robot, and the workbench."""
+"""The verbs report, exercise and view: a page about a robot, sheets for students, the workbench."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from armdyn.cli.common import (
     GivenRobot,
     MotionOption,
     WrenchOption,
+    check_folder,
     check_output,
     motion_of,
+    name_list,
     say,
     takes_robot,
     wrench_of,
 )
+from armdyn.expression import ArmdynError
 from armdyn.names import one_line
 from armdyn.progress import hide_progress, stage
 
@@ -41,6 +44,41 @@ def report(
     loaded = robot.load()
     motion = motion_of(loaded, trajectory, cycle)
     say(f"wrote {write_report(loaded, output, motion, wrench=wrench_of(wrench), live=live)}")
+
+
+@takes_robot
+def exercise(
+    robot: Annotated[
+        GivenRobot,
+        typer.Argument(help="A bundled robot's name or a path; or 'random': an arm that the seed draws."),
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder to write to; created if missing.")
+    ] = Path("exercises"),
+    seed: Annotated[int, typer.Option(help="Draws the state of the torques, and the random arm.")] = 0,
+    count: Annotated[int, typer.Option(help="So many exercises, of this seed and the next ones.", min=1)] = 1,
+    questions: Annotated[
+        str | None,
+        typer.Option(
+            help="Questions, separated by commas: jacobians, energies, B, C, skew, g, motion, regressor, "
+            "base, newton-euler, torques [default: jacobians, energies, B, C, g, torques]."
+        ),
+    ] = None,
+) -> None:
+    """Write exercises: a sheet with questions about an arm, and its solution, as HTML and Markdown."""
+    from armdyn.report import exercise, random_arm  # bring matplotlib: only when asked for
+
+    check_folder(output)
+    drawn = robot.source == "random"
+    if drawn and robot.is_changed:
+        raise ArmdynError("'random': an arm that is drawn takes no options that change it")
+    loaded = None if drawn else robot.load()
+    asked = {} if questions is None else {"questions": name_list(questions)}
+    for k in range(seed, seed + count):
+        with stage(f"exercise {k}"):
+            found = exercise(loaded or random_arm(k), seed=k, **asked)
+            for path in found.save(output):
+                say(f"wrote {path}")
 
 
 @takes_robot

@@ -21,7 +21,7 @@ from armdyn.exact.basis import check_struts, over_ring
 from armdyn.exact.closed_form import ClosedForm
 from armdyn.exact.form import check_values, given_numbers, number
 from armdyn.exact.printing.document import Numbered, Passage
-from armdyn.exact.printing.mathml import Subscripted, bracketed
+from armdyn.exact.printing.mathml import Subscripted
 from armdyn.exact.printing.names import Glyph, is_greek, symbol_glyph
 from armdyn.exact.printing.printer import Printer
 from armdyn.exact.printing.styles import Style
@@ -545,16 +545,7 @@ def spelled_number(style: Style, x: float) -> str:
 
 def column(style: Style, entries: Sequence[str]) -> str:
     """A vector on one line."""
-    if style.name == "text":
-        return f"[{', '.join(entries)}]"
-    if style.name == "latex":
-        rows = r" \\ ".join(entries)
-        return rf"\begin{{bmatrix}} {rows} \end{{bmatrix}}"
-    return bracketed([[x] for x in entries])
-
-
-# ------------------------------------------------------------------------------------------------------------
-# Written out.
+    return style.matrix([[x] for x in entries])
 
 
 def sections(
@@ -607,7 +598,7 @@ class Writer:
         if max(map(style.measure, entries)) <= most:
             return [(Numbered(left, quantity.number), [column(style, entries), *self._amounts(polys)])]
         return [
-            (Numbered(_component(style, left, axis), number), [*terms, *self._amount(x)])
+            (Numbered(style.component(left, axis), number), [*terms, *self._amount(x)])
             for axis, number, terms, x in zip("xyz", ("", "", quantity.number), parts, polys, strict=True)
         ]
 
@@ -648,11 +639,3 @@ def _with_base_letters(style: Style, frame: Frame) -> Style:
         for axis in "xyz":
             letters[symbol_glyph(f"{key}{axis}")] = Glyph(label.letter, (f"0{axis}",), _DOTS[label.dots])
     return replace(style, glyph=lambda glyph: spell(letters.get(glyph, glyph)))
-
-
-def _component(style: Style, left: str, axis: str) -> str:
-    if style.name == "text":
-        return f"{left}[{axis}]"
-    if style.name == "latex":
-        return f"{{[{left}]}}_{axis}"
-    return f"<msub><mrow><mo>[</mo>{left}<mo>]</mo></mrow><mi>{axis}</mi></msub>"

@@ -5,9 +5,10 @@ with `figure.show()` or as the last line of a notebook's cell, or draw into axes
 names are found when first used, so that programs which draw nothing do not load matplotlib.
 
 In the order of the flow: `robot_tables` → `page` (HTML) → `subject` (a robot and its motion)
-→ `sections` (of a robot's report), `fit` (those of a fit's) → `report` (the lists of sections), `notebook`.
+→ `sections` (of a robot's report), `fit` (those of a fit's) → `report` (the lists of sections), `notebook`;
+`exercises` writes sheets for students.
 
-Order: robot_tables, page, fit/, subject, sections/, notebook, report.
+Order: robot_tables, page, fit/, subject, sections/, exercises/, notebook, report.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from typing import TYPE_CHECKING, Any
 from armdyn.drawing.errors import ReportError
 
 if TYPE_CHECKING:
+    from armdyn.report.exercises.arms import random_arm
+    from armdyn.report.exercises.exercise import Exercise, exercise
     from armdyn.report.fit.estimates import plot_correlation, plot_estimates, plot_friction, plot_residuals
     from armdyn.report.fit.excitation import plot_singular_values
     from armdyn.report.fit.signals import plot_cutoffs, plot_log, plot_signals
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
     from armdyn.report.subject import default_motion
 
 _MODULES = {  # by module, the names that are found in it
+    "exercises.arms": "random_arm",
+    "exercises.exercise": "Exercise exercise",
     "fit.estimates": "plot_correlation plot_estimates plot_friction plot_residuals",
     "fit.excitation": "plot_singular_values",
     "fit.signals": "plot_cutoffs plot_log plot_signals",
@@ -53,8 +58,10 @@ _MODULES = {  # by module, the names that are found in it
 _HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = [
+    "Exercise",
     "ReportError",
     "default_motion",
+    "exercise",
     "plot_arm",
     "plot_contributions",
     "plot_correlation",
@@ -77,6 +84,7 @@ __all__ = [
     "plot_strobe",
     "plot_tip",
     "plot_trajectory",
+    "random_arm",
     "write_fit_report",
     "write_report",
 ]

@@ -452,6 +452,7 @@ class Page:
     sections: list[tuple[str, str, Markup]] = field(default_factory=list)  # id, title, what is below it
     figures: int = 0
     live: Live | None = None
+    contents: bool = True  # whether a table of contents is beside them
 
     def add(self, key: str, title: str, parts: Iterable[Part]) -> None:
         """A section; `key` is its id in the page."""
@@ -499,9 +500,9 @@ class Page:
         header = tag("header", tag("h1", self.title), tag("p", self.subtitle, class_="subtitle"), *made)
         live = [] if self.live is None else [self.live.body]
         link = [] if self.live is None else [self.live.link]
-        nav = tag("nav", tag("p", "Contents"), *link, contents, aria_label="Contents")
+        nav = [tag("nav", tag("p", "Contents"), *link, contents, aria_label="Contents")]
         main = tag("main", join([*live, *body], "\n"))
-        page = tag("body", tag("div", header, nav, main, class_="page"))
+        page = tag("body", tag("div", header, *(nav if self.contents else ()), main, class_="page"))
         return f'<!doctype html>\n<html lang="en">\n{head}\n{page}\n</html>\n'
 
 

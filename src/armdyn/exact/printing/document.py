@@ -80,14 +80,19 @@ def _chunks(lines: list[tuple[str, list[str]]]) -> Iterator[list[tuple[str, list
 
 
 def markdown(title: str, parts: list[Passage], width: str = PAGE) -> str:
+    return "\n".join([f"# {markdown_text(title)}", "", *markdown_lines(parts, width)])
+
+
+def markdown_lines(parts: list[Passage], width: str = PAGE, heading: str = "##") -> list[str]:
+    """The lines of a Markdown document, each passage under a heading of this level."""
     most = in_em(width)
-    blocks = [f"# {markdown_text(title)}", ""]
+    blocks = []
     for section in parts:
-        blocks += [f"## {markdown_text(section.title)}", ""]
+        blocks += [f"{heading} {markdown_text(section.title)}", ""]
         blocks += [section.text, ""] if section.text else []
         for line in section.lines:
             blocks += ["$$", _align([line], "aligned", most), "$$", ""]
-    return "\n".join(blocks)
+    return blocks
 
 
 def _align(lines: list[tuple[str, list[str]]], environment: str, width: float) -> str:

@@ -17,7 +17,15 @@ _PRIME = "'"
 _TIMES = "<mo>⁢</mo>"  # invisible times, U+2062
 _APPLY = "<mo>⁡</mo>"  # invisible function application, U+2061
 _ACCENTS = {"dot": "˙", "ddot": "¨", "hat": "^", "bar": "¯"}
-_GREEK_VARIANTS = {"theta": "θ", "vartheta": "ϑ", "phi": "ϕ", "varphi": "φ", "epsilon": "ϵ", "ell": "ℓ"}
+_LETTERS = {
+    "theta": "θ",
+    "vartheta": "ϑ",
+    "phi": "ϕ",
+    "varphi": "φ",
+    "epsilon": "ϵ",
+    "ell": "ℓ",
+    "partial": "∂",
+}
 _RIGHT = 'style="text-align:right;text-align:-webkit-right"'  # Chromium takes plain "right" for left here
 _LEFT = 'style="text-align:left"'
 _OPEN, _CLOSE = '<mo stretchy="false">(</mo>', '<mo stretchy="false">)</mo>'
@@ -38,8 +46,8 @@ class Subscripted(str):
 
 def _letter(head: str) -> str:
     """The character of a letter's name."""
-    if head in _GREEK_VARIANTS:
-        return _GREEK_VARIANTS[head]
+    if head in _LETTERS:
+        return _LETTERS[head]
     if not is_greek(head):
         return escape(head)
     first = ord("Α") if head[0].isupper() else ord("α")
@@ -68,10 +76,18 @@ def _glyph(glyph: Glyph) -> str:
     if glyph.accent:
         accent = f'<mo stretchy="false">{_ACCENTS[glyph.accent]}</mo>'
         text = f'<mover accent="true">{text}{accent}</mover>'
-    sub: list[str] = []
-    for part in glyph.sub:
-        sub += _index(part) if isinstance(part, str) else [_glyph(part)]
-    return Subscripted(text, _row(sub)) if sub else text
+    sub, sup = _script(glyph.sub), _script(glyph.sup)
+    if sup:
+        return f"<msubsup>{text}{sub}{sup}</msubsup>" if sub else f"<msup>{text}{sup}</msup>"
+    return Subscripted(text, sub) if sub else text
+
+
+def _script(parts: Iterable[str | Glyph]) -> str:
+    """A subscript or a superscript as one element; nothing of nothing."""
+    found: list[str] = []
+    for part in parts:
+        found += _index(part) if isinstance(part, str) else [_glyph(part)]
+    return _row(found) if found else ""
 
 
 def _numeral(text: str) -> str:
@@ -112,6 +128,11 @@ def _function(kind: str, inner: str) -> str:
     return f"<mrow>{_applied(kind, (inner,))}</mrow>"
 
 
+def _matrix(rows: Iterable[Iterable[str]]) -> str:
+    cells = "\n".join(f"<mtr>{''.join(f'<mtd>{x}</mtd>' for x in row)}</mtr>" for row in rows)
+    return f"<mrow><mo>[</mo><mtable>\n{cells}\n</mtable><mo>]</mo></mrow>"
+
+
 def _entry(letter: str, indices: tuple[int, ...]) -> str:
     return _glyph(Glyph(letter, (index_text(indices),) if indices else ()))
 
@@ -142,6 +163,10 @@ MATHML = Style(
     vectors=("<mi>q</mi>", _dotted("dot"), _dotted("ddot")),
     applied=_applied,
     acting=_TIMES,
+    matrix=_matrix,
+    component=lambda formula, index: (
+        f"<msub><mrow><mo>[</mo>{formula}<mo>]</mo></mrow>{_row(_index(index))}</msub>"
+    ),
     glyph=_glyph,
     function=_function,
     words=lambda name: f"<mtext>{escape(one_line(name))}</mtext>",
@@ -196,13 +221,7 @@ def inline(entry: Printed) -> str:
 
 def matrix_mathml(rows: Iterable[Iterable[str]], where: Iterable[tuple[str, str]] = ()) -> str:
     """A matrix of formulas as a block; what was named in them follows it."""
-    return f'<math display="block">{bracketed(rows)}{_where(where)}</math>'
-
-
-def bracketed(rows: Iterable[Iterable[str]]) -> str:
-    """A matrix of formulas in brackets."""
-    cells = "\n".join(f"<mtr>{''.join(f'<mtd>{x}</mtd>' for x in row)}</mtr>" for row in rows)
-    return f"<mrow><mo>[</mo><mtable>\n{cells}\n</mtable><mo>]</mo></mrow>"
+    return f'<math display="block">{_matrix(rows)}{_where(where)}</math>'
 
 
 def _where(named: Iterable[tuple[str, str]]) -> str:

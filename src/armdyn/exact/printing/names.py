@@ -29,11 +29,12 @@ _SYMBOL = re.compile(r"(" + "|".join(sorted(_GREEK, key=len, reverse=True)) + r"
 
 @dataclass(frozen=True)
 class Glyph:
-    """A letter with its accent and its subscript, before it is spelled in any style."""
+    """A letter with its accent, its subscript and its superscript, before it is spelled in any style."""
 
-    head: str  # a letter, the name of a Greek one, "ell"; any longer word stands upright
+    head: str  # a letter, the name of a Greek one, "ell", "partial"; any longer word stands upright
     sub: tuple[str | Glyph, ...] = ()
     accent: str = ""  # "dot", "ddot", "hat", "bar"
+    sup: tuple[str | Glyph, ...] = ()
 
 
 def is_greek(head: str) -> bool:

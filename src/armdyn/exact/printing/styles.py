@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -429,6 +429,8 @@ class Style:
     vectors: tuple[str, str, str]  # q, q̇, q̈
     applied: Callable[[str, tuple[str, ...]], str]  # B(q)
     acting: str  # between a matrix and a vector
+    matrix: Callable[[Sequence[Sequence[str]]], str]  # of entries row by row; a vector is one of one column
+    component: Callable[[str, str], str]  # a formula for a matrix or a vector, and an index
     glyph: Callable[[Glyph], str] | None = None
     function: Callable[[str, str], str] = lambda kind, inner: f"{kind}({inner})"
     letters: tuple[str, str] = ("", "")  # of positions and of their rates, where they are not those of joints
@@ -590,6 +592,16 @@ def _text_quotient(above: str, below: list[str]) -> str:
     return f"{above}/{below[0]}" if len(below) == 1 else f"{above}/({'*'.join(below)})"
 
 
+def _text_matrix(rows: Sequence[Sequence[str]]) -> str:
+    lines = [", ".join(row) for row in rows]
+    return f"[{', '.join(lines if len(rows[0]) == 1 else [f'[{line}]' for line in lines])}]"
+
+
+def _latex_matrix(rows: Sequence[Sequence[str]]) -> str:
+    lines = r" \\ ".join(" & ".join(row) for row in rows)
+    return rf"\begin{{bmatrix}} {lines} \end{{bmatrix}}"
+
+
 def _latex_numeral(text: str) -> str:
     if "/" in text:
         top, bottom = text.split("/")
@@ -602,15 +614,16 @@ def _latex_numeral(text: str) -> str:
 
 def _latex_glyph(glyph: Glyph) -> str:
     """Dots take braces, as in \\dot{\\vartheta}_{1}; hat and bar stand before one letter."""
-    command = is_greek(glyph.head) or glyph.head == "ell"
+    command = is_greek(glyph.head) or glyph.head in ("ell", "partial")
     text = f"\\{glyph.head}" if command else glyph.head.replace("_", r"\_")
     if len(glyph.head) > 1 and not command:
         text = rf"\mathrm{{{text}}}"
     if glyph.accent:
         text = rf"\{glyph.accent}{{{text}}}" if "dot" in glyph.accent else rf"\{glyph.accent} {text}"
-    sub = "".join(part if isinstance(part, str) else _latex_glyph(part) for part in glyph.sub)
-    sub = sub.replace("…", r"\ldots ")
-    return f"{text}_{{{sub}}}" if sub else text
+    for sign, script in (("_", glyph.sub), ("^", glyph.sup)):
+        inner = "".join(part if isinstance(part, str) else _latex_glyph(part) for part in script)
+        text += f"{sign}{{{inner}}}".replace("…", r"\ldots ") if inner else ""
+    return text
 
 
 def _latex_function(kind: str, inner: str) -> str:
@@ -649,6 +662,8 @@ TEXT = Style(
     vectors=("q", "q'", "q''"),
     applied=lambda f, arguments: f"{f}({', '.join(arguments)})",
     acting=" ",
+    matrix=_text_matrix,
+    component=lambda formula, index: f"{formula}[{index}]",
 )
 LATEX = Style(
     name="latex",
@@ -672,6 +687,8 @@ LATEX = Style(
     vectors=("q", r"\dot q", r"\ddot q"),
     applied=lambda f, arguments: f"{f}({', '.join(arguments)})",
     acting=r"\,",
+    matrix=_latex_matrix,
+    component=lambda formula, index: f"{{[{formula}]}}_{index if len(index) == 1 else f'{{{index}}}'}",
     glyph=_latex_glyph,
     function=_latex_function,
     words=lambda name: rf"\text{{{latex_text(name)}}}",

@@ -45,7 +45,7 @@ from armdyn.robot.joints import joint_units
 
 _DIAGONAL = 3  # entries of a tensor up to which it stands in the table of links
 _KINDS = {"revolute": "R", "prismatic": "P"}
-_MECHANISMS = ("Loops", "Springs at joints", "Springs between points", "Elastic joints")
+MECHANISMS = ("Loops", "Springs at joints", "Springs between points", "Elastic joints")
 _ROTORS = {"exact": "exact", "reflected": "reflected (diagonal)", "none": "left out"}
 
 
@@ -199,7 +199,7 @@ def write_description(subject: Subject) -> list[Part]:
     for title, table in (("Motors", motors_table(model)), ("Limits", limits_table(model))):
         nothing = paragraph(f"The description gives no {title.lower()}.")
         parts += [tag("h3", title), robot_table(table) if table.rows else nothing]
-    for title, table in zip(_MECHANISMS, mechanism_tables(model), strict=True):
+    for title, table in zip(MECHANISMS, mechanism_tables(model), strict=True):
         if table.rows:
             parts += [tag("h3", title), robot_table(table)]
     parts.append(
