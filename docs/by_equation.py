@@ -39,7 +39,8 @@ def text() -> str:
 def _sections(table: Table) -> list[str]:
     lines = []
     for title, rows in table.sections.items():
-        lines += [f"### {title}", "", "| | what it is | call |", "|---|---|---|", *map(_line, rows), ""]
+        lines += [f"### {title}", "", '<div class="equations" markdown>', ""]
+        lines += ["| number | what it is | call |", "|---|---|---|", *map(_line, rows), "", "</div>", ""]
     return lines
 
 

@@ -58,7 +58,7 @@ printed(
 printed("7.3.2", "inertia matrix", "eq.B", B)
 printed(
     "7.3.2",
-    "the reduced model, without its term off the diagonal",
+    "b_12 of the reduced model",
     'planar.with_rotors("reflected").equations().B[0, 1]',
     "Il2 + ml2*(l2**2 + a1*l2*c2)",
 )
@@ -98,14 +98,14 @@ Y = [
 printed("7.82", "equations of motion", "eq.tau", TAU)
 
 
-@row("7.83", "its parameters", '[*link1.parameters, *eq.augmented_link("link 2").parameters]')
+@row("7.83", "parameters", '[*link1.parameters, *eq.augmented_link("link 2").parameters]')
 def eight_parameters(found):
     values = dict(zip(eq.parameter_names, found, strict=True))
     assert [values.pop(name) for name in EIGHT.split()] == PI
     assert {name for name, x in values.items() if not x.is_zero} == {"Iyy1", "Iyy2"}  # which no torque has
 
 
-@row("7.84", "its regressor", "eq.regressor")
+@row("7.84", "regressor", "eq.regressor")
 def regressor_of_the_planar_arm(found):
     at = [eq.parameter_names.index(name) for name in EIGHT.split()]
     assert [[line[k] for k in at] for line in found] == Y

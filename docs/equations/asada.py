@@ -52,7 +52,7 @@ printed(
 )
 
 
-@row("5-23", "of all links", "asada.kinetic_energy")
+@row("5-23", "kinetic energy of all links", "asada.kinetic_energy")
 def of_all(found):
     assert found == f"(m1*lc1**2 + I1)*qd1**2/2 + m2/2*({V_2}) + I2/2*(qd1 + qd2)**2"
 
@@ -78,7 +78,7 @@ printed(
 )
 
 
-@row("5-26", "their columns", 'stanford.equations().jacobian("wrist 1", at="com")')
+@row("5-26", "columns of J_L and J_A", 'stanford.equations().jacobian("wrist 1", at="com")')
 def columns(found):
     close(found.value(q=q), np.vstack(STANFORD.jacobian(q, 4, STANFORD.bodies[3].com)))
 
@@ -93,7 +93,7 @@ def composite(robot_arm, at):
     return total
 
 
-@row("5-27", "kinetic energy by them", 'stanford.with_rotors("none").kinetic_energy(q, qd)')
+@row("5-27", "kinetic energy by the Jacobians", 'stanford.with_rotors("none").kinetic_energy(q, qd)')
 def by_jacobians(found):
     close(found, qd @ composite(STANFORD, q) @ qd / 2)
 

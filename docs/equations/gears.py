@@ -64,8 +64,8 @@ def jacobian(found):
 
 
 LINK_4 = 'stanford.equations().jacobian("wrist 1", at="com")'
-row("8", "its columns, J_P", f"{LINK_4}.position_part")(lagrange.columns_of_J_P)
-row("8", "its columns, J_O", f"{LINK_4}.orientation_part")(lagrange.columns_of_J_O)
+row("8", "columns of J_P", f"{LINK_4}.position_part")(lagrange.columns_of_J_P)
+row("8", "columns of J_O", f"{LINK_4}.orientation_part")(lagrange.columns_of_J_O)
 row("9", "kinetic energy of a rotor", 'scara.equations().energy(motor="hand").kinetic')(
     lagrange.energy_of_a_rotor
 )
@@ -96,8 +96,8 @@ printed(
     ],
 )
 MOTOR_4 = 'scara.equations().jacobian(motor="hand")'
-row("12", "its columns, J_P", f"{MOTOR_4}.position_part")(lagrange.columns_of_J_P_of_a_rotor)
-row("12", "its columns, J_O", f"{ROTOR_3}.orientation_part")(lagrange.columns_of_J_O_of_a_rotor)
+row("12", "columns of J_P of a rotor", f"{MOTOR_4}.position_part")(lagrange.columns_of_J_P_of_a_rotor)
+row("12", "columns of J_O of a rotor", f"{ROTOR_3}.orientation_part")(lagrange.columns_of_J_O_of_a_rotor)
 
 
 @row("13", "kinetic energy", "elbow.equations().kinetic_energy")
@@ -172,13 +172,13 @@ def about_the_centre(found):
 row("22", "velocity of the link's centre of mass", 'eq.velocity("link 1", at="com")')(
     properties.velocity_of_the_link
 )
-row("22", "of the rotor", 'eq.jacobian(motor="link 2").position_part.value(q=q[:2]) @ qd[:2]')(
+row("22", "velocity of the rotor", 'eq.jacobian(motor="link 2").position_part.value(q=q[:2]) @ qd[:2]')(
     properties.velocity_of_the_rotor
 )
 row("23", "kinetic energy of an augmented link, four parts", "link1.energy.kinetic")(
     properties.energy_in_four_parts
 )
-printed("24", "its potential energy", "link1.energy.potential", "(ml1*l1 + mm2*a1)*g*s1")
+printed("24", "potential energy of an augmented link", "link1.energy.potential", "(ml1*l1 + mm2*a1)*g*s1")
 
 
 printed(
@@ -257,7 +257,7 @@ def linear(found):
 row("33", "y_ij from β_T and β_U", "eq.regressor")(properties.regressor_of_energies)
 
 
-@row("34", "block triangular", "elbow.regressor(q[:3], qd[:3], qdd[:3])")
+@row("34", "the regressor is block triangular", "elbow.regressor(q[:3], qd[:3], qdd[:3])")
 def triangular(found):
     blocks = found.reshape(3, 3, 13)
     assert all(not blocks[i, j].any() for i in range(3) for j in range(i))
@@ -274,12 +274,18 @@ row("39", "torque of a joint", "stanford.inverse_dynamics(q, qd, qdd)")(recursio
 row("40", "angular velocity", 'stanford.jacobian(q, "wrist 1")[3:] @ qd')(recursion.angular_velocity)
 row("41", "linear velocity", 'stanford.jacobian(q, "wrist 1")[:3] @ qd')(recursion.linear_velocity)
 row("42", "angular acceleration", 'acceleration(stanford, "wrist 1")[3:]')(recursion.of_a_turning_joint)
-row("42", "of a sliding joint", 'acceleration(stanford, "boom")[3:]')(recursion.of_a_sliding_joint)
-row("43", "linear acceleration", 'acceleration(stanford, "wrist 1")[:3]')(recursion.linear_of_any)
-row("43", "of a sliding joint", 'acceleration(stanford, "boom")[:3]')(recursion.in_other_words)
-row("44", "that of a centre of mass", 'acceleration(stanford.with_tip("wrist 1", [0, 0.0092, -0.0054]))[:3]')(
-    recursion.of_a_centre
+row("42", "angular acceleration, sliding joint", 'acceleration(stanford, "boom")[3:]')(
+    recursion.of_a_sliding_joint
 )
+row("43", "linear acceleration", 'acceleration(stanford, "wrist 1")[:3]')(recursion.linear_of_any)
+row("43", "linear acceleration, sliding joint", 'acceleration(stanford, "boom")[:3]')(
+    recursion.in_other_words
+)
+row(
+    "44",
+    "acceleration of a centre of mass",
+    'acceleration(stanford.with_tip("wrist 1", [0, 0.0092, -0.0054]))[:3]',
+)(recursion.of_a_centre)
 row("45", "angular acceleration of a rotor", "elbow.equations().steps()")(recursion.of_a_rotor)
 
 GEARS.section("7 Example")

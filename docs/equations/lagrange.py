@@ -35,7 +35,7 @@ def of_a_joint(found):
     assert found == own.planar_torques()[0]
 
 
-@row("7.3", "all of them", "eq.tau")
+@row("7.3", "Lagrange's equations of all joints", "eq.tau")
 def of_all_joints(found):
     assert found == own.planar_torques()
 
@@ -192,7 +192,7 @@ printed(
 )
 
 
-@row("7.26", "its columns", 'scara.equations().jacobian(motor="hand").position_part')
+@row("7.26", "columns of J_P of a rotor", 'scara.equations().jacobian(motor="hand").position_part')
 def columns_of_J_P_of_a_rotor(found):
     close(found.value(q=q[:4]), SCARA.rotor_jacobian(q[:4], 4)[0])
 
@@ -214,12 +214,12 @@ printed(
 )
 
 
-@row("7.29", "its columns", 'elbow.equations().jacobian(motor="forearm").orientation_part')
+@row("7.29", "columns of J_O of a rotor", 'elbow.equations().jacobian(motor="forearm").orientation_part')
 def columns_of_J_O_of_a_rotor(found):
     close(found.value(q=q[:3]), ELBOW.rotor_jacobian(q[:3], 3)[1])
 
 
-@row("7.30", "kinetic energy of a rotor by them", 'scara.equations().energy(motor="hand").kinetic')
+@row("7.30", "kinetic energy of a rotor by the Jacobians", 'scara.equations().energy(motor="hand").kinetic')
 def energy_of_a_rotor(found):
     rotor, (J_P, J_O) = SCARA.rotors[3], SCARA.rotor_jacobian(q[:4], 4)
     R = SCARA.frames(q[:4])[3][0]
@@ -297,7 +297,7 @@ def joint_space_model(found):
     close(found, terms + puma.jacobian(q).T @ h)
 
 
-@row("7.42", "its symbols", "planar.equations(wrench=True).tau")
+@row("7.42", "the same in symbols", "planar.equations(wrench=True).tau")
 def in_symbols(found):
     pushed = ["-(a1*s1 + a2*s12)*fx + (a1*c1 + a2*c12)*fy + muz", "-a2*s12*fx + a2*c12*fy + muz"]
     assert found - pushed == own.planar_torques()

@@ -19,7 +19,7 @@ printed("7.44", "C by Christoffel symbols", "eq.C", [[f"-{H}*qd2", f"-{H}*(qd1 +
 printed("7.45", "Christoffel symbols", "eq.christoffel", [C_1, C_2])
 
 
-@row("7.46", "their symmetry", "elbow.equations().christoffel[2]")
+@row("7.46", "symmetry of Christoffel symbols", "elbow.equations().christoffel[2]")
 def symmetric(found):
     assert found == found.T
     d = own.gradient(elbow.inertia, q[:3])
@@ -75,10 +75,15 @@ def energy_of_an_augmented_link(found):
     close(found.value(q=q2, qd=qd2), PLANAR.link_energy(q2, qd2, 1)[0] + PLANAR.rotor_energy(q2, qd2, 2)[0])
 
 
-printed("7.53", "of its link", 'eq.energy(link="link 1").kinetic', "ml1*l1**2*qd1**2/2 + Il1*qd1**2/2")
+printed(
+    "7.53",
+    "kinetic energy of link i",
+    'eq.energy(link="link 1").kinetic',
+    "ml1*l1**2*qd1**2/2 + Il1*qd1**2/2",
+)
 printed(
     "7.54",
-    "of the rotor that it carries",
+    "kinetic energy of rotor i + 1",
     'eq.energy(motor="link 2").kinetic',
     "mm2*a1**2*qd1**2/2 + Im2*(qd1 + kr2*qd2)**2/2",
 )
@@ -105,7 +110,7 @@ def place_of_the_link(found):
     close(found.value(), LINK.com - BOTH.com)
 
 
-@row("7.58", "the rotor, seen from there", "list(link1.parts[1].inertia.com) - link1.com")
+@row("7.58", "the rotor, seen from that centre", "list(link1.parts[1].inertia.com) - link1.com")
 def place_of_the_rotor(found):
     close(found.value(), ROTOR.place - BOTH.com)
 
@@ -118,7 +123,7 @@ def energy_about(mass, place, tensor):
     return mass * v @ v / 2 + v @ S(w) @ r * mass + w @ about @ w / 2
 
 
-@row("7.59", "energy of the link, written about that point", 'eq.energy(link="link 1").kinetic')
+@row("7.59", "energy of the link, written about that centre", 'eq.energy(link="link 1").kinetic')
 def energy_about_both(found):
     close(found.value(q=q2, qd=qd2), energy_about(LINK.mass, LINK.com, LINK.tensor))
 
@@ -126,7 +131,7 @@ def energy_about_both(found):
 ABOUT = "link1.parts[{}].inertia.translated(-link1.com.value()).matrix"
 
 
-@row("7.60", "Steiner's theorem: tensor of the link about it", ABOUT.format(0))
+@row("7.60", "Steiner's theorem: tensor of the link about that centre", ABOUT.format(0))
 def tensor_of_the_link(found):
     r = LINK.com - BOTH.com
     close(numbers(found, planar.symbols), LINK.tensor + LINK.mass * S(r).T @ S(r))
@@ -149,7 +154,7 @@ def energy_with_spin(found):
     close(found.value(q=q2, qd=qd2), energy_about(ROTOR.mass, ROTOR.place, ROTOR.tensor) + own_motion)
 
 
-@row("7.63", "tensor of the rotor about it", ABOUT.format(1))
+@row("7.63", "tensor of the rotor about that centre", ABOUT.format(1))
 def tensor_of_the_rotor(found):
     r = ROTOR.place - BOTH.com
     close(numbers(found, planar.symbols), ROTOR.tensor + ROTOR.mass * S(r).T @ S(r))
@@ -170,19 +175,14 @@ def centre_of_both(found):
         close(found.value(**change), [x["ml1"] * (x["l1"] - x["a1"]) / (x["ml1"] + x["mm2"]), 0, 0])
 
 
-@row(
-    "7.66",
-    "tensor of a rotor",
-    'planar.with_motors({"link 2": {"inertia": {"axial": "Im2", "transverse": 0.006}}})'
-    '.equations().augmented_link("link 1").parts[1].inertia.matrix',
-)
+@row("7.66", "tensor of a rotor", 'thick.equations().augmented_link("link 1").parts[1].inertia.matrix')
 def tensor_of_a_rotor(found):
     close(numbers(found, planar.symbols), np.diag([0.006, 0.006, 0.01]))
 
 
 @row(
     "7.67",
-    "its angular momentum along the axis",
+    "a rotor's tensor times its axis",
     'elbow.equations().augmented_link("upper arm").parts[1].inertia.matrix',
 )
 def momentum_along_the_axis(found):
@@ -251,14 +251,18 @@ def tensor_about_the_frame(found):
 printed("7.72", "first moment", "link1.moment", ["ml1*(l1 - a1)", 0, 0])
 printed(
     "7.73",
-    "its entries",
+    "entries of the tensor about the frame",
     "link1.tensor",
     [[0, 0, 0], [0, "ml1*(l1 - a1)**2", 0], [0, 0, "Il1 + ml1*(l1 - a1)**2 + Im2"]],
 )
 printed("7.74", "potential energy of an augmented link", "link1.energy.potential", "(ml1*l1 + mm2*a1)*g*s1")
 
 
-@row("7.75", "by its mass and first moment", 'elbow.equations().augmented_link("upper arm").energy.potential')
+@row(
+    "7.75",
+    "potential energy by mass and first moment",
+    'elbow.equations().augmented_link("upper arm").energy.potential',
+)
 def potential_by_moments(found):
     R, p = ELBOW.frames(q[:3])[2]
     body = ELBOW.augmented(2)

@@ -84,7 +84,7 @@ def euler(found):
         close(moment_about_centre(wrench, i), slope(lambda t, i=i: momentum(i, t)))
 
 
-@row("7.89", "derivative of a link's angular momentum: the hand's", "stanford.joint_wrenches(q, qd, qdd)[-1]")
+@row("7.89", "derivative of a link's angular momentum", "stanford.joint_wrenches(q, qd, qdd)[-1]")
 def gyroscopic(found):
     wrench = [
         *[np.zeros(6)] * 6,
@@ -99,9 +99,8 @@ def gyroscopic(found):
 
 @row(
     "7.90",
-    "derivative of a rotor's, felt by its carrier",
-    'stanford.joint_wrenches(q, qd, qdd, parameters=[x * (name == "Im3") for name, x in'
-    " zip(stanford.parameter_names, stanford.parameters)])[1]",
+    "derivative of a rotor's angular momentum",
+    "stanford.joint_wrenches(q, qd, qdd, parameters=spin)[1]",
 )
 def momentum_of_a_rotor(found):
     close(found[:3], np.zeros(3))
@@ -169,7 +168,7 @@ def linear_of_a_sliding_joint(found):
     close(found, right + np.cross(here["w"], rate))
 
 
-@row("7.98", "the same, in other words", 'acceleration(stanford, "boom")[:3]')
+@row("7.98", "the same, rewritten", 'acceleration(stanford, "boom")[:3]')
 def in_other_words(found):
     here, last, z, r = links(3)
     right = last["pdd"] + qdd[2] * z + 2 * qd[2] * np.cross(here["w"], z)
@@ -264,7 +263,7 @@ def linear_accelerations(found):
         close(numbers[f"pdd{i}"], R.T @ (motion["pdd"] - SCARA.g0))
 
 
-@row("7.110", "that of the centre of mass", "elbow.equations().steps()")
+@row("7.110", "acceleration of the centre of mass, link axes", "elbow.equations().steps()")
 def centre_accelerations(found):
     numbers, each = steps(found, elbow)
     for i, R, _, motion in each[1:]:  # the shoulder has no mass

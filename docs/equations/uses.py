@@ -53,7 +53,7 @@ def gamma(found):
     assert eq.c == [sum(x * p for x, p in zip(line, products, strict=True)) for line in found]
 
 
-@row("7.118", "the model with it", "eq.tau")
+@row("7.118", "the model with Γ", "eq.tau")
 def model_with_gamma(found):
     for i in (0, 1):
         speeds = sum(eq.Gamma[i, k] * eq.speed_products[k] for k in range(3))
@@ -74,20 +74,20 @@ def position(found):
     close(found, motion(r)[0])
 
 
-@row("7.120", "its velocity", "softer.trajectory(1.3)[1]")
+@row("7.120", "velocity of that timing", "softer.trajectory(1.3)[1]")
 def velocity(found):
     r, path = timed()
     close(found, r[1] * path[1])
     close(found, slope(lambda t: motion(law(1.3 + t)[0][0])[0]), 1e-6)
 
 
-@row("7.121", "its acceleration", "softer.trajectory(1.3)[2]")
+@row("7.121", "acceleration of that timing", "softer.trajectory(1.3)[2]")
 def change(found):
     r, path = timed()
     close(found, r[1] ** 2 * path[2] + r[2] * path[1])
 
 
-@row("7.122", "its torques", "planar.inverse_dynamics(*softer.trajectory(1.3))")
+@row("7.122", "torques of that timing", "planar.inverse_dynamics(*softer.trajectory(1.3))")
 def torques(found):
     r, (at, rate, bend) = timed()
     scaled = r[1] ** 2 * (planar.inertia(at) @ bend + planar.coriolis(at, rate) @ rate)
@@ -101,7 +101,7 @@ def moved(at, rate, bend):
 
 @row(
     "7.123",
-    "the part of speed and acceleration",
+    "torques of speed and acceleration",
     "planar.inverse_dynamics(*motion(0.7)) - planar.gravity(motion(0.7)[0])",
 )
 def part(found):
@@ -110,7 +110,7 @@ def part(found):
 
 @row(
     "7.124",
-    "that part of the other timing",
+    "those of that timing",
     "planar.inverse_dynamics(*softer.trajectory(1.3)) - planar.gravity(softer.trajectory(1.3)[0])",
 )
 def other_part(found):
@@ -121,7 +121,7 @@ def other_part(found):
 
 @row(
     "7.125",
-    "that part of the given motion",
+    "those of the given motion",
     "planar.inertia(at.q[700]) @ at.qdd[700] + planar.coriolis(at.q[700], at.qd[700]) @ at.qd[700]",
 )
 def given_part(found):
@@ -344,7 +344,7 @@ def ellipsoid(found):
     close(np.einsum("ki,ij,kj->k", shifted, core, shifted), np.ones(20))
 
 
-@row("7.149", "without redundant joints", "dynamic_manipulability(planar, q[:2]).boundary(20)")
+@row("7.149", "the same without redundant joints", "dynamic_manipulability(planar, q[:2]).boundary(20)")
 def ellipsoid_not_redundant(found):
     B2 = planar.inertia(q[:2])
     shifted = found + J2 @ inv(B2) @ planar.gravity(q[:2])
