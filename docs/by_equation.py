@@ -40,7 +40,8 @@ def _sections(table: Table) -> list[str]:
     lines = []
     for title, rows in table.sections.items():
         lines += [f"### {title}", "", '<div class="equations" markdown>', ""]
-        lines += ["| number | what it is | call |", "|---|---|---|", *map(_line, rows), "", "</div>", ""]
+        head = [f"| {table.counted} | what it is | call |", "|---|---|---|"]
+        lines += [*head, *map(_line, rows), "", "</div>", ""]
     return lines
 
 

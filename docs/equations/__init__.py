@@ -30,6 +30,7 @@ class Table:
 
     title: str
     about: str
+    counted: str = "number"  # what its equations are found by
     sections: dict[str, list[Row]] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Row]:

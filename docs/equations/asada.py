@@ -129,7 +129,7 @@ def virtual_work(found):
 
 @row(
     "5-32",
-    "work of the generalized forces, a second",
+    "power of the generalized forces",
     "arm.inverse_dynamics(q[:2], qd[:2], qdd[:2]) @ qd[:2]",
 )
 def work(found):

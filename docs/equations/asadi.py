@@ -11,6 +11,7 @@ ASADI = Table(
     "Asadi",
     "E. Asadi, *Manipulator Dynamics*, lecture at RMIT University, after J. J. Craig. Its formulas have no"
     " numbers: here they are by topic, in its order.",
+    "topic",
 )
 row, printed = ASADI.row, ASADI.printed
 q2, qd2, qdd2 = q[:2], qd[:2], qdd[:2]
@@ -83,7 +84,7 @@ def coupled(found):
 ASADI.section("Mass distribution")
 
 
-@row("F = m a", "a mass that slides", "cartesian.with_rotors('none').inertia(q[:2])[1, 1]")
+@row("F = m a", "a mass that slides", 'cartesian.with_rotors("none").inertia(q[:2])[1, 1]')
 def newton(found):
     close(found, 10)
 

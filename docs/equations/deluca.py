@@ -12,6 +12,7 @@ DELUCA = Table(
     "De Luca",
     'A. De Luca, *Robotics 2*, lecture "Dynamic model of robots: Lagrangian approach", Sapienza University of'
     " Rome. Its formulas have no numbers: here they are by slide.",
+    "slide",
 )
 row, printed = DELUCA.row, DELUCA.printed
 q3, qd3, qdd3 = q[:3], qd[:3], qdd[:3]
