@@ -286,7 +286,7 @@ row(
     "acceleration of a centre of mass",
     'acceleration(stanford.with_tip("wrist 1", [0, 0.0092, -0.0054]))[:3]',
 )(recursion.of_a_centre)
-row("45", "angular acceleration of a rotor", "elbow.equations().steps()")(recursion.of_a_rotor)
+row("45", "angular acceleration of a rotor", "elbow.equations().steps()")(recursion.rotor_accelerations)
 
 GEARS.section("7 Example")
 PI = {

@@ -266,10 +266,19 @@ class Arm(Chain):
 
     # -- Newton and Euler
 
-    def accelerations(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> list[dict[str, np.ndarray]]:
-        """ω, ω̇, p̈ of links 0 … n and p̈_C of the augmented ones, ω̇_m of rotors (7.93)–(7.103), base frame."""
-        frames, zero = self.frames(q), np.zeros(3)
-        found = [{"w": zero, "dw": zero, "pdd": zero, "pd": zero}]
+    def accelerations(
+        self,
+        q: np.ndarray,
+        qd: np.ndarray,
+        qdd: np.ndarray,
+        base: Sequence[Any] = ([0] * 3, [0] * 3, [0] * 3),
+    ) -> list[dict[str, np.ndarray]]:
+        """ω, ω̇, p̈ of links 0 … n and p̈_C of the augmented ones, ω̇_m of rotors (7.93)–(7.103), base frame.
+
+        `base` are ω_0, ω̇_0, p̈_0.
+        """
+        frames, (w, dw, pdd) = self.frames(q), map(np.array, base)
+        found = [{"w": w, "dw": dw, "pdd": pdd, "pd": np.zeros(3)}]
         for i in range(1, self.n + 1):
             last, z, r = found[-1], frames[i - 1][0][:, 2], frames[i][1] - frames[i - 1][1]
             rate, change = qd[i - 1], qdd[i - 1]
@@ -287,10 +296,10 @@ class Arm(Chain):
         return found
 
     def wrenches(
-        self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, h: np.ndarray | None = None
+        self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, h: np.ndarray | None = None, **base: Any
     ) -> list[dict[str, np.ndarray]]:
         """f and μ of joints 1 … n + 1 by (7.104), (7.105), base frame; [0] is of no joint."""
-        frames, motion = self.frames(q), self.accelerations(q, qd, qdd)
+        frames, motion = self.frames(q), self.accelerations(q, qd, qdd, **base)
         force, moment = (np.zeros(3), np.zeros(3)) if h is None else (h[:3], h[3:])
         moment = moment + np.cross(frames[-1][0] @ self.tool, force)  # the tip is beyond the last frame
         found = [{"f": force, "mu": moment}]
@@ -309,12 +318,12 @@ class Arm(Chain):
         return [{}, *found[::-1]]
 
     def torques(
-        self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, h: np.ndarray | None = None
+        self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, h: np.ndarray | None = None, **base: Any
     ) -> np.ndarray:
         """τ by (7.106), friction included."""
-        frames, motion = self.frames(q), self.accelerations(q, qd, qdd)
+        frames, motion = self.frames(q), self.accelerations(q, qd, qdd, **base)
         found = []
-        for i, wrench in enumerate(self.wrenches(q, qd, qdd, h)[1 : self.n + 1], 1):
+        for i, wrench in enumerate(self.wrenches(q, qd, qdd, h, **base)[1 : self.n + 1], 1):
             R, rotor = frames[i - 1][0], self.rotors[i - 1]
             pushed = wrench["f"] if self.slides(i) else wrench["mu"]
             spun = rotor.gear * rotor.axial * motion[i]["dw_m"] @ (R @ rotor.axis)
@@ -380,6 +389,7 @@ class Craig(Chain):
 def written(text: str, values: dict[str, float]) -> dict[str, np.ndarray]:
     """Numbers of the vectors and torques that a recursion in text has: {"w1": array, "tau1": …}."""
     flat = re.sub(r"\n +", " ", text).split("\nWhere\n")[0]
+    flat = re.sub(r" +\(\d+\.\d+\)$", "", flat, flags=re.MULTILINE)  # the numbers of equations
     found: dict[str, Any] = {}
     for name, formula in re.findall(r"^([a-zA-Z]+\d+(?:\[[xyz]\])?) = ([^=\n]+)$", flat, re.MULTILINE):
         number = eval(re.sub(r"\[(\w+)\]", r"\1", formula), {}, values)  # [m1] is a symbol

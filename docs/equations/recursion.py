@@ -128,6 +128,34 @@ def projected(found):
         close(found[i - 1], along + rotor.gear * rotor.axial * motion[i]["dw_m"] @ R @ rotor.axis)
 
 
+def steps(found, robot, h=None):
+    """The numbers of a written recursion, and R_i, R_{i−1}, motion and wrench of each link from outside."""
+    chain, n = Arm(robot), robot.n
+    state = q[:n], qd[:n], qdd[:n]
+    values = values_of(chain, *state) | dict(zip(TIP, np.zeros(6) if h is None else h, strict=True))
+    numbers, frames = written(found, values), chain.frames(q[:n])
+    motion, wrenches = chain.accelerations(*state), chain.wrenches(*state, h)
+    return numbers, [(i, frames[i][0], frames[i - 1][0], motion[i] | wrenches[i]) for i in range(1, n + 1)]
+
+
+TIP = ("fx", "fy", "fz", "mux", "muy", "muz")
+BASE_AXES = 'elbow.equations(wrench=True).steps(frame="base")'
+
+
+def in_symbols(number, what, written_as, name):
+    """A row of the recursion in base axes, written out for the elbow arm."""
+
+    def check(found):
+        assert f"({number})" in found
+        numbers, each = steps(found, elbow, h)
+        for i, _, _, expected in each:
+            weight = ELBOW.g0 if name in ("pdd", "pddC") else 0
+            if f"{written_as}{i}" in numbers or name != "pddC":  # the shoulder has no mass
+                close(numbers[f"{written_as}{i}"], expected[name] - weight)
+
+    row(number, f"{what}, in symbols", BASE_AXES)(check)
+
+
 BOOK.section("7.5.1 Link accelerations")
 
 
@@ -142,9 +170,15 @@ def angular_velocity(found):
     close(found, STANFORD.accelerations(q, qd, qdd)[4]["w"])
 
 
+in_symbols("7.93", "angular velocity", "w", "w")
+
+
 @row("7.94", "linear velocity", 'stanford.jacobian(q, "wrist 1")[:3] @ qd')
 def linear_velocity(found):
     close(found, STANFORD.accelerations(q, qd, qdd)[4]["pd"])
+
+
+in_symbols("7.94", "linear velocity", "pd", "pd")
 
 
 @row("7.95", "angular acceleration, sliding joint", 'acceleration(stanford, "boom")[3:]')
@@ -186,11 +220,17 @@ def angular_of_any(found):
     close(found, STANFORD.accelerations(q, qd, qdd)[6]["dw"])
 
 
+in_symbols("7.100", "angular acceleration", "wd", "dw")
+
+
 @row("7.101", "linear acceleration of any frame", 'acceleration(stanford, "wrist 1")[:3]')
 def linear_of_any(found):
     at = own.in_time(q, qd, qdd)
     close(found, own.bend(lambda t: STANFORD.frames(at(t))[4][1]), 1e-6)
     close(found, STANFORD.accelerations(q, qd, qdd)[4]["pdd"])
+
+
+in_symbols("7.101", "linear acceleration, gravity in it", "pdd", "pdd")
 
 
 @row(
@@ -203,24 +243,9 @@ def of_a_centre(found):
     close(found, STANFORD.accelerations(q, qd, qdd)[4]["pddC"])
 
 
-def steps(found, robot):
-    """The numbers of a written recursion, and the same from outside: R_i, R_{i−1} and motion of each link."""
-    arm, n = Arm(robot), robot.n
-    state = q[:n], qd[:n], qdd[:n]
-    numbers, motion, frames = (
-        written(found, values_of(arm, *state)),
-        arm.accelerations(*state),
-        arm.frames(q[:n]),
-    )
-    return numbers, [(i, frames[i][0], frames[i - 1][0], motion[i]) for i in range(1, n + 1)]
+in_symbols("7.102", "acceleration of a centre of mass, gravity in it", "pddC", "pddC")
 
-
-@row("7.103", "angular acceleration of a rotor", "elbow.equations().steps()")
-def of_a_rotor(found):
-    numbers, each = steps(found, elbow)
-    for i, _, before, motion in each:
-        close(before @ numbers[f"wdm{i}"], motion["dw_m"])
-
+in_symbols("7.103", "angular acceleration of a rotor", "wdm", "dw_m")
 
 BOOK.section("7.5.2 Recursive algorithm")
 
@@ -231,15 +256,27 @@ def forces(found):
     close([R @ f for (R, _), f in zip(FRAMES[1:], found, strict=True)], [x["f"] for x in expected[1:7]])
 
 
+in_symbols("7.104", "forces", "f", "f")
+
+
 @row("7.105", "moments, inward", "stanford.joint_wrenches(q, qd, qdd, h)[:, 3:]")
 def moments(found):
     expected = STANFORD.wrenches(q, qd, qdd, h)
     close([R @ f for (R, _), f in zip(FRAMES[1:], found, strict=True)], [x["mu"] for x in expected[1:7]])
 
 
+in_symbols("7.105", "moments", "mu", "mu")
+
+
 @row("7.106", "torques, with friction", "puma.inverse_dynamics(q, qd, qdd, h)")
 def torques(found):
     close(found, Arm(puma).torques(q, qd, qdd, h))
+
+
+@row("7.106", "torques, in symbols", BASE_AXES)
+def torques_in_symbols(found):
+    numbers, _ = steps(found, elbow, h)
+    close([numbers[f"tau{i}"] for i in (1, 2, 3)], ELBOW.torques(q[:3], qd[:3], qdd[:3], h))
 
 
 @row("7.107", "angular velocity, link axes", "elbow.equations().steps()")
@@ -277,26 +314,35 @@ def rotor_accelerations(found):
         close(numbers[f"wdm{i}"], before.T @ motion["dw_m"])
 
 
-@row("7.112", "forces, link axes", "scara.equations().steps()")
+@row("7.112", "forces, link axes", "scara.equations(wrench=True).steps()")
 def forces_in_link_axes(found):
-    numbers, each = steps(found, scara)
-    wrenches = SCARA.wrenches(q[:4], qd[:4], qdd[:4])
-    for i, R, _, _ in each:
-        close(numbers[f"f{i}"], R.T @ wrenches[i]["f"])
+    numbers, each = steps(found, scara, h)
+    for i, R, _, expected in each:
+        close(numbers[f"f{i}"], R.T @ expected["f"])
 
 
-@row("7.113", "moments, link axes", "elbow.equations().steps()")
+@row("7.113", "moments, link axes", "elbow.equations(wrench=True).steps()")
 def moments_in_link_axes(found):
-    numbers, each = steps(found, elbow)
-    wrenches = ELBOW.wrenches(q[:3], qd[:3], qdd[:3])
-    for i, R, _, _ in each:
-        close(numbers[f"mu{i}"], R.T @ wrenches[i]["mu"])
+    numbers, each = steps(found, elbow, h)
+    for i, R, _, expected in each:
+        close(numbers[f"mu{i}"], R.T @ expected["mu"])
 
 
-@row("7.114", "torques", "elbow.equations().steps()")
-def torques_in_steps(found):
-    numbers, _ = steps(found, elbow)
-    close([numbers[f"tau{i}"] for i in (1, 2, 3)], ELBOW.torques(q[:3], qd[:3], qdd[:3]))
+@row("7.114", "torques", "elbow.equations(wrench=True).steps()")
+def torques_in_link_axes(found):
+    numbers, _ = steps(found, elbow, h)
+    close([numbers[f"tau{i}"] for i in (1, 2, 3)], ELBOW.torques(q[:3], qd[:3], qdd[:3], h))
+
+
+@row("7.5.2", "the same on a moving base", "planar.equations(wrench=True).steps(base=True)")
+def on_a_moving_base(found):
+    base = np.array([[0.3, -0.2, 0.5], [1.0, 0.4, -0.7], [2.0, 1.0, -3.0]])  # ω_0, ω̇_0, p̈_0
+    state = q[:2], qd[:2], qdd[:2]
+    values = values_of(PLANAR, *state) | dict(zip(TIP, h, strict=True))
+    for letter, vector in zip(("w0", "wd0", "pdd0"), base, strict=True):
+        values |= dict(zip((f"{letter}x", f"{letter}y", f"{letter}z"), vector, strict=True))
+    numbers = written(found, values)
+    close([numbers["tau1"], numbers["tau2"]], PLANAR.torques(*state, h, base=base))
 
 
 BOOK.section("7.5.3 Example")

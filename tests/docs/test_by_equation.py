@@ -75,6 +75,6 @@ def changed(x):
     if isinstance(x, dict):
         return {key: changed(entry) for key, entry in x.items()}
     if isinstance(x, str):
-        return re.sub(r"\b(qdd?\d|g)\b", r"(2*\1)", x)
+        return re.sub(r"\b(qdd?\d|g)\b", r"(2*\1)", x).replace("[0,", "[1,")
     assert isinstance(x, Robot), f"a {type(x).__name__} is not changed yet"
     return x.with_parameters(x.parameters * 1.001)
