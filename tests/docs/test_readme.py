@@ -208,7 +208,7 @@ def test_gallery_leads_to_every_page_and_shows_every_picture():
 def test_pages_of_the_gallery_have_one_skeleton():
     """A title, the source and what it says, code and its output, the comparison, and where to go on."""
     for page in GALLERY:
-        if page.name == "index.md":
+        if page.name in ("index.md", "by-equation.md"):
             continue
         text = page.read_text("utf-8")
         assert re.match(r"# [^\n]+\n\n\*[^*]+\.\* ", text), page.name
