@@ -51,6 +51,10 @@ WRONG = {
             {**ROTORS, **FILE, "--notation": ["newton"], "--combine": ["x", "= 1", "x ="]},
         ),
         (("derive", "planar", "--latex"), {"--width": ["16", "x", "-3cm", "16 miles"]}),
+        (
+            ("derive", "planar", "--steps"),
+            {"--frame": ["tip"], "--at": ["1", "a; b; c", "0, 0; 0, 0", "0, 0; 0, 0; 0, x"]},
+        ),
     ],
     "trajectory": [
         (CUBIC, {"--duration": TIME, **FILE}),
