@@ -6,9 +6,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
-from armdyn.cli.common import GivenRobot, check_output, say, takes_robot
+from armdyn.cli.common import GivenRobot, check_output, numbers, say, takes_robot
 from armdyn.exact import Equations
 from armdyn.exact.base import BaseEquations
 from armdyn.exact.printing.styles import PAGE, in_em, markdown_text
@@ -95,7 +96,7 @@ def derive(
     with stage("equations"):
         if steps:
             text = equations.steps(
-                form, row, base=base_motion, frame=frame.value, notation=notation.value, at=_state(at)
+                form, row, base=base_motion, frame=frame.value, notation=notation.value, at=_state(at, equations.n)
             )
         else:
             text = _derivation(equations, form, sympy, notation.value, row)
@@ -114,14 +115,14 @@ def _row_width(width: str | None, typeset: bool) -> str:
     return width
 
 
-def _state(text: str | None) -> list[list[str]] | None:
+def _state(text: str | None, n: int) -> list[np.ndarray] | None:
     """q, q̇ and q̈ of "0, pi/2; 1, 0; 0, 3"."""
     if text is None:
         return None
-    rows = [[x.strip() for x in row.split(",")] for row in text.split(";")]
+    rows = text.split(";")
     if len(rows) != 3:
         raise ArmdynError(f"--at: found '{text}'; expected 'q; qd; qdd', such as '0, pi/2; 1, 0; 0, 3'")
-    return rows
+    return [numbers(row, "--at", n) for row in rows]
 
 
 def _derivation(equations: Equations, form: Any, sympy: bool, notation: Any, width: str) -> str:
