@@ -95,8 +95,9 @@ def derive(
     form: Any = "latex" if latex else "markdown" if markdown else "text"
     with stage("equations"):
         if steps:
+            state = _state(at, equations.n)
             text = equations.steps(
-                form, row, base=base_motion, frame=frame.value, notation=notation.value, at=_state(at, equations.n)
+                form, row, base=base_motion, frame=frame.value, notation=notation.value, at=state
             )
         else:
             text = _derivation(equations, form, sympy, notation.value, row)
