@@ -123,10 +123,11 @@ def test_batches_are_their_samples():
 
 
 def test_stretched_arm_warns_and_says_what_is_damped():
-    with golden_warning(OperationalWarning) as caught:
+    # Some processors find a singular value of 0 here, others 1e-17.
+    said = r"sample \(1,\) is near a singularity of the arm in x, y: .* damped below 0.01, here 1 of 3 states"
+    with pytest.warns(OperationalWarning, match=said) as caught:
         found = operational(Robot.load("planar"), [[0, 1], [0.3, 0], [0, 2]], [0, 0])
     assert len(caught) == 1
-    assert "sample (1,)" in str(caught[0].message)
     assert found.damped.tolist() == [False, True, False]
     assert found.damping[1] == pytest.approx(found.threshold)
     assert found.damping[[0, 2]].tolist() == [0, 0]

@@ -116,9 +116,11 @@ for work in ("B", "C", "g", "tau", "regressor", "christoffel", "kinetic_energy")
         getattr(equations, work)
     except SizeError as error:
         assert "numeric functions" in str(error)
-for work in ("prove", "text", "latex", "markdown", "mathml", "sympy", "steps"):
+works = {{work: getattr(equations, work) for work in ("prove", "text", "latex", "markdown", "mathml", "steps")}}
+works["sympy"] = lambda: equations.sympy().B  # made when it is asked for
+for work, done in works.items():
     try:
-        getattr(equations, work)()
+        done()
     except SizeError as error:
         continue
     raise SystemExit(work)

@@ -19,6 +19,7 @@ COLUMNS = (
     "qd",
     "tau",
     "torque_work",
+    "wrench",
     "wrench_work",
     "dissipated",
     "memory",
