@@ -15,7 +15,7 @@ from armdyn.analysis import (
     operational,
 )
 from arms import assert_same, cloud, fraction, point
-from golden_messages import golden_error, golden_warning
+from golden_messages import golden_error
 from spring_arms import sprung
 
 X, Y, Z = [1, 0, 0], [0, 1, 0], [0, 0, 1]

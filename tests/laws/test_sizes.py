@@ -116,7 +116,8 @@ for work in ("B", "C", "g", "tau", "regressor", "christoffel", "kinetic_energy")
         getattr(equations, work)
     except SizeError as error:
         assert "numeric functions" in str(error)
-works = {{work: getattr(equations, work) for work in ("prove", "text", "latex", "markdown", "mathml", "steps")}}
+words = ("prove", "text", "latex", "markdown", "mathml", "steps")
+works = {{work: getattr(equations, work) for work in words}}
 works["sympy"] = lambda: equations.sympy().B  # made when it is asked for
 for work, done in works.items():
     try:

@@ -55,7 +55,7 @@ def assert_close(found, expected, tolerance, least=1e-300):
 
 def check(program, inputs, by=STATE, tolerance=1e-9):
     expected = complex_step(program, inputs, by)
-    cancelled = 1e-6 * max(np.abs(y).max(initial=0.0) for y in expected)  # where zero is rounding of the others
+    cancelled = 1e-6 * max(np.abs(y).max(initial=0.0) for y in expected)  # zeros are rounding of the rest
     for derivative in (_by_adjoints, _by_tangents, jacobian):
         found = evaluate(derivative(program, by), *inputs)
         assert len(found) == len(by)
