@@ -24,7 +24,7 @@ class Notation(StrEnum):
     craig = "craig"
 
 
-class Frame(StrEnum):
+class Axes(StrEnum):
     link = "link"
     base = "base"
 
@@ -54,8 +54,8 @@ def derive(
     sympy: Annotated[bool, typer.Option("--sympy", help="A Python script with SymPy matrices.")] = False,
     steps: Annotated[bool, typer.Option("--steps", help="The Newton-Euler recursion, link by link.")] = False,
     frame: Annotated[
-        Frame, typer.Option(help="Of --steps: vectors in the axes of their links or in base axes.")
-    ] = Frame.link,
+        Axes, typer.Option(help="Of --steps: vectors in the axes of their links or in base axes.")
+    ] = Axes.link,
     base_motion: Annotated[
         bool, typer.Option("--base-motion", help="Of --steps: begin with a base that moves.")
     ] = False,
@@ -84,7 +84,7 @@ def derive(
         raise ArmdynError("choose one of --latex, --markdown, --sympy")
     if sympy and steps:
         raise ArmdynError("--steps has no SymPy form; use --latex, --markdown or neither")
-    if not steps and (base_motion or at is not None or frame is not Frame.link):
+    if not steps and (base_motion or at is not None or frame is not Axes.link):
         raise ArmdynError("--frame, --base-motion and --at go with --steps")
     row = _row_width(width, latex or markdown)
     check_output(output, robot.source)

@@ -55,7 +55,7 @@ _DOTS = ("", "dot", "ddot")
 
 
 @dataclass(frozen=True)
-class Label:
+class VectorName:
     """The name of a vector: a letter with its dots and its index, and the frame in whose axes it is."""
 
     letter: str
@@ -102,10 +102,10 @@ def _braced(script: object, index: object = None) -> str:
 
 
 @dataclass(frozen=True)
-class Quantity:
+class StepVector:
     """A vector of the recursion; a torque has one entry."""
 
-    labels: tuple[Label, ...]
+    labels: tuple[VectorName, ...]
     entries: tuple[Any, ...]
     number: str = ""
     between: Literal["equals", "minus"] = "equals"  # between several labels
@@ -121,18 +121,18 @@ class Part:
 
     title: str
     text: str
-    quantities: list[Quantity]
+    quantities: list[StepVector]
 
 
 # ------------------------------------------------------------------------------------------------------------
 # The recursion.
 
 
-_BASE = {"w0": Label("omega", 0, 0), "wd0": Label("omega", 1, 0), "pdd0": Label("p", 2, 0)}
-_BASE_VELOCITY = {"pd0": Label("p", 1, 0)}
+_BASE = {"w0": VectorName("omega", 0, 0), "wd0": VectorName("omega", 1, 0), "pdd0": VectorName("p", 2, 0)}
+_BASE_VELOCITY = {"pd0": VectorName("p", 1, 0)}
 
 
-def _base_letters(frame: Frame) -> dict[str, Label]:
+def _base_letters(frame: Frame) -> dict[str, VectorName]:
     """The vectors that a moving base has: its velocity enters (7.94) alone."""
     return {**_BASE, **_BASE_VELOCITY} if frame == "base" else _BASE
 
@@ -245,14 +245,14 @@ class Recursion:
         """A vector in the axes of a body, or of the base, as it is written."""
         return v if self.frame == "link" else apply(pose_of(self.tree, self.frames, body)[0], v)
 
-    def label(self, letter: str, dots: int, i: object, of: str = "", frame: object = None) -> Label:
+    def label(self, letter: str, dots: int, i: object, of: str = "", frame: object = None) -> VectorName:
         """The name of a vector in the axes of its own frame, unless another is given."""
         shown_frame = "" if self.frame == "base" else i if frame is None else frame
-        return Label(letter, dots, i, of, shown_frame, self.craig)
+        return VectorName(letter, dots, i, of, shown_frame, self.craig)
 
-    def quantity(self, label: Label, v: Sequence[Any]) -> Quantity:
+    def quantity(self, label: VectorName, v: Sequence[Any]) -> StepVector:
         numbers = {} if self.craig else _NUMBERS[self.frame]
-        return Quantity((label,), tuple(v), numbers.get(label.key, ""))
+        return StepVector((label,), tuple(v), numbers.get(label.key, ""))
 
     def centre_acceleration(self, i: int) -> Vector | None:
         """p̈_Ci (7.110); None for a body without mass."""
@@ -290,7 +290,7 @@ class Recursion:
         further = range(0 if self.mechanism.rows else len(links), len(self.tau))
         if further:
             what = "coordinates" if self.mechanism.rows else "motors of elastic joints"
-            torques = [Quantity((self._tau(k),), (self.tau[k],)) for k in further]
+            torques = [StepVector((self._tau(k),), (self.tau[k],)) for k in further]
             found.append(Part(f"Torques of the {what}", "", torques))
         return found
 
@@ -307,14 +307,14 @@ class Recursion:
         a = sub(a, self.seen(self.tree.gravity, FIXED_BASE))
         rates = self.label("omega", 0, 0), self.label("omega", 1, 0)
         if self.craig:
-            start = Quantity((self.label("v", 1, 0),), a)
+            start = StepVector((self.label("v", 1, 0),), a)
         else:
-            start = Quantity((self.label("p", 2, 0), self.label("g", 0, 0)), a, "", "minus")
+            start = StepVector((self.label("p", 2, 0), self.label("g", 0, 0)), a, "", "minus")
         if not self.moving_base:
-            return Part("Initial conditions", "", [start, Quantity(rates, w)])
-        moving = [Quantity((label,), v) for label, v in zip(rates, (w, dw), strict=True)]
+            return Part("Initial conditions", "", [start, StepVector(rates, w)])
+        moving = [StepVector((label,), v) for label, v in zip(rates, (w, dw), strict=True)]
         if self.frame == "base":
-            moving.append(Quantity((self.label("p", 1, 0),), self._of_base("pd0")))
+            moving.append(StepVector((self.label("p", 1, 0),), self._of_base("pd0")))
         return Part("Initial conditions", "", [start, *moving])
 
     def _forward(self, i: int) -> Part:
@@ -333,7 +333,7 @@ class Recursion:
         title = "Outward iteration" if self.craig else "Forward recursion"
         return Part(f"{title}: link {k} ({self.links[i].name})", "", [*found, *self._rotors(i)])
 
-    def _rotors(self, i: int) -> Iterator[Quantity]:
+    def _rotors(self, i: int) -> Iterator[StepVector]:
         """ω̇_m of the motor of a joint, and of idlers all of whose joints are known here."""
         for rotor, value in zip(self.mechanism.rotors, self.motion.dw_m, strict=True):
             if rotor.part == "rotor" and rotor.joint == i:
@@ -351,18 +351,18 @@ class Recursion:
         last, moment = len(self.links) + 1, "n" if self.craig else "mu"
         labels = self.label("f", 0, last), self.label(moment, 0, last)
         if self.wrench is None:
-            return Part("Terminal conditions", "", [Quantity((label,), ZERO3) for label in labels])
+            return Part("Terminal conditions", "", [StepVector((label,), ZERO3) for label in labels])
         acting = list(wrenches_on_bodies(self.tree, self.motion.joints, self.wrench))
         if not acting:
             return Part("Terminal conditions", "The tip is on the base: its force reaches no joint.", [])
         ((place, *forces),) = acting
-        found = [Quantity((x,), self.seen(v, place.body)) for x, v in zip(labels, forces, strict=True)]
+        found = [StepVector((x,), self.seen(v, place.body)) for x, v in zip(labels, forces, strict=True)]
         axes = "base axes" if self.frame == "base" else f"the axes of link {place.body + 1}"
         text = f"Force and moment that the tip exerts on its surroundings, in {axes}."
         if any(x != 0 for x in place.p):
             arm = self.label("P", 0, last, "", place.body + 1) if self.craig else None
             arm = arm or self.label("r", 0, f"{place.body + 1},{last}", "", place.body + 1)
-            found.insert(0, Quantity((arm,), self.seen(place.p, place.body)))
+            found.insert(0, StepVector((arm,), self.seen(place.p, place.body)))
         return Part("Terminal conditions", text, found)
 
     def _backward(self, i: int) -> Part:
@@ -377,8 +377,8 @@ class Recursion:
         title = "Inward iteration" if self.craig else "Backward recursion"
         return Part(f"{title}: link {k} ({self.links[i].name})", "", found)
 
-    def _tau(self, k: int) -> Label:
-        return Label("tau", 0, k + 1)
+    def _tau(self, k: int) -> VectorName:
+        return VectorName("tau", 0, k + 1)
 
     def check_craig(self) -> None:
         """Refuse frames off the axes of their joints: Craig's n_i is about the origin of frame i."""
@@ -470,7 +470,7 @@ def _symbol_values(inertia: Inertia, names: Sequence[str]) -> list[float]:
 # Numbers beside the symbols.
 
 
-class Values:
+class StepNumbers:
     """The numbers of formulas at a state, and of the symbols in them."""
 
     def __init__(self, recursion: Recursion, at: At, polys: Sequence[Poly]) -> None:
@@ -564,7 +564,7 @@ def sections(
     parts, zero = recursion.parts(), recursion.ring.zero
     polys = [zero + x for part in parts for quantity in part.quantities for x in quantity.entries]
     check_written(sum(map(len, polys)))
-    values = None if at is None else Values(recursion, at, polys)
+    values = None if at is None else StepNumbers(recursion, at, polys)
     writer = Writer(recursion, style, values)
     found = [Passage(x.title, x.text, [y for z in x.quantities for y in writer.lines(z)]) for x in parts]
     definitions = recursion.definitions()
@@ -579,14 +579,14 @@ def sections(
 class Writer:
     """Writes quantities in a style, with numbers behind them where there are values."""
 
-    def __init__(self, recursion: Recursion, style: Style, values: Values | None) -> None:
+    def __init__(self, recursion: Recursion, style: Style, values: StepNumbers | None) -> None:
         if recursion.moving_base:
             style = _with_base_letters(style, recursion.frame)
         self.recursion, self.values = recursion, values
         self.printer = Printer(recursion.basis, style)
         self.style = self.printer.style
 
-    def lines(self, quantity: Quantity) -> list[Line]:
+    def lines(self, quantity: StepVector) -> list[Line]:
         """A torque; a vector on one line or, where its entries are long, each of them on its own."""
         style, left = self.style, quantity.left(self.style)
         polys = [self.recursion.ring.zero + x for x in quantity.entries]

@@ -32,7 +32,7 @@ _ACCELERATIONS = ("-4", "-3", "-2", "-1", "1", "2", "3", "4")
 
 
 @dataclass(frozen=True)
-class Body:
+class MovingPart:
     """A link or a rotor: its name and its sign, its energy, where its centre of mass is and how it moves."""
 
     title: str
@@ -71,7 +71,7 @@ class Case:
         return tuple(np.array([x.value() for x in vector]) for vector in self.state)
 
     @cached_property
-    def bodies(self) -> list[Body]:
+    def bodies(self) -> list[MovingPart]:
         """All links that move and have inertia, then all rotors."""
         model = self.robot.model
         places = places_of(model, Converter(lambda x: x))
@@ -90,20 +90,20 @@ class Case:
         rotors = model.rotors != "none"
         return [(i, link) for i, link in enumerate(model.links, 1) if link.motor and rotors]
 
-    def _link(self, i: int, link: Link) -> Body:
+    def _link(self, i: int, link: Link) -> MovingPart:
         equations = self.equations
         at = "frame" if Expression.of(link.inertia.mass).is_zero else "com"
         moved = equations.position(link.name, at), equations.jacobian(link.name, at)
         title = f"Link {i}" if link.name == f"link {i}" else f"Link {i} ({link.name})"
-        return Body(title, Glyph("ell", (str(i),)), equations.energy(link.name), *moved)
+        return MovingPart(title, Glyph("ell", (str(i),)), equations.energy(link.name), *moved)
 
-    def _rotor(self, i: int, link: Link) -> Body:
+    def _rotor(self, i: int, link: Link) -> MovingPart:
         equations, (_, motor) = self.equations, motor_of(self.equations.basis, link.name)
         centre = position(rotor_centre(equations.basis, link, motor))
         moved = centre, equations.jacobian(motor=link.name)
         title = f"Rotor {i} (on {motor.carrier})"
         energy, reflected = equations.energy(motor=link.name), self.robot.model.rotors == "reflected"
-        return Body(title, Glyph("m", (str(i),)), energy, *moved, reflected)
+        return MovingPart(title, Glyph("m", (str(i),)), energy, *moved, reflected)
 
 
 class Pen:

@@ -74,14 +74,14 @@ class Exercise:
     questions: tuple[str, ...]
 
     @property
-    def sheet(self) -> Document:
+    def sheet(self) -> Paper:
         """The description, the questions, and room to answer them."""
-        return Document(self, solved=False)
+        return Paper(self, solved=False)
 
     @property
-    def solution(self) -> Document:
+    def solution(self) -> Paper:
         """The description, the questions, and their answers step by step."""
-        return Document(self, solved=True)
+        return Paper(self, solved=True)
 
     @cached_property
     def picture(self) -> Picture | None:
@@ -129,7 +129,7 @@ Block: TypeAlias = Described | Blanks | Picture
 
 
 @dataclass(frozen=True)
-class Document:
+class Paper:
     """A sheet or its solution, which writes itself as HTML or Markdown."""
 
     exercise: Exercise

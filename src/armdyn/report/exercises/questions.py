@@ -19,7 +19,7 @@ from armdyn.exact.form import Array, Formula
 from armdyn.exact.printing.document import Passage
 from armdyn.exact.printing.names import Glyph, parameter_glyph
 from armdyn.exact.written import COORDINATES, Line, matrix_lines, sections
-from armdyn.report.exercises.case import Body, Case, Pen, plain_text
+from armdyn.report.exercises.case import Case, MovingPart, Pen, plain_text
 from armdyn.robot.joints import torque_unit
 
 
@@ -53,7 +53,7 @@ def _jacobians(case: Case, pen: Pen) -> Solved:
     return Solved(answer, found)
 
 
-def _around(body: Body, pen: Pen, x: Glyph, spin: Glyph) -> str:
+def _around(body: MovingPart, pen: Pen, x: Glyph, spin: Glyph) -> str:
     """xᵀR I Rᵀx; of a rotor in the reflected model, of which the spin alone counts, that of its I_m."""
     if body.reflected:
         return pen.times(_transposed(spin), Glyph("I", ("m",)), spin)
