@@ -15,9 +15,10 @@ def main() -> None:
     reflected = exact.with_rotors("reflected")  # what others compute
     bare = exact.with_rotors("none")
 
-    print("z_m · ω of the link that carries each motor; zero where the diagonal is exact:")
+    print("z_m · ω of the link that carries each motor, and whether the diagonal is exact:")
     for motor in exact.equations().rotor_couplings():
-        print(f"  motor of {motor.link}, on {motor.carrier}: {motor.speed}")
+        verdict = "exact" if motor.diagonal_is_exact else "not exact"
+        print(f"  motor of {motor.link}, on {motor.carrier}: {motor.speed}, {verdict}")
 
     for name, robot in (("exact", exact), ("reflected", reflected)):
         print(f"row 1 of B, {name}:")

@@ -62,6 +62,26 @@ def test_every_function_is_that_of_the_freed_robot_reduced_by_S(free, rng):
     assert_same(robot.forward_dynamics(x, xd, tau), xdd, 1e-13 * max(100.0, condition))
 
 
+@law(robots((2, 5), rotors=("exact", "reflected")), generators(), examples=8, thorough=75)
+def test_a_robot_opened_is_the_tree_that_its_relations_close(free, rng):
+    """With passive joints, which are ordinary ones there; the others stay what they are."""
+    made = related(free.model, int(rng.integers(2**31)))
+    tied = {name for relation in made.relations for name, _ in relation.coefficients}
+    links = [replace(x, actuated=x.joint == "fixed" or rng.random() < 0.5) for x in made.links]
+    robot = Robot(replace(made, links=tuple(links)))
+    tree = robot.opened()
+    assert tree.coordinates == robot.joints
+    assert {x.name for x in tree.model.links if not x.actuated} == {
+        x.name for x in links if not x.actuated and x.name not in tied
+    }
+    S, s0 = matrices(robot)
+    x, xd, xdd = state(robot, rng)
+    motion = S @ x + s0, S @ xd, S @ xdd
+    assert_same(tree.inverse_dynamics(*motion), free.inverse_dynamics(*motion))
+    assert_same(robot.inertia(x), S.T @ tree.inertia(motion[0]) @ S)
+    assert_same(robot.gravity(x), S.T @ tree.gravity(motion[0]))
+
+
 @law(models((2, 4), motors="any"), generators(), examples=6, thorough=20)
 def test_equations_with_relations_are_proved(model, rng):
     """Also where cosines of half angles stay opaque; and they are the kernels' numbers."""

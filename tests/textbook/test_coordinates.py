@@ -129,11 +129,15 @@ def test_absolute_angles_and_back_are_the_joint_angles(absolute):
 
 
 def test_pendulum_at_its_motor_is_the_link_side_model_divided_by_the_gear():
-    """De Luca: I/n_r² θ̈_m + (m/n_r) g d sin(θ_m/n_r) = τ_m − …, with I = Il + m l² + Im kr²."""
-    motor = Robot.load("pendulum").equations().in_motor_coordinates()
+    """De Luca's second model: I/n_r² θ̈_m + (m/n_r) g d sin(θ_m/n_r)
+    = τ_m − (b_l/n_r² + b_m) θ̇_m + (l/n_r) cos(θ_m/n_r) F_x, with I = Il + m l² + Im kr²; the tip exerts −F_x.
+    """
+    motor = Robot.load("pendulum").equations(wrench=True).in_motor_coordinates()
     assert motor.B == [["(Il + m*l**2)/kr**2 + Im"]]
     assert motor.C == [[0]]
     assert motor.g == ["m*l*g*s1/kr"]  # s1 is the sine of the angle below
+    assert motor.friction == ["(F/kr**2 + Fm)*qd1"]  # of the motor: qd1 is θ̇_m
+    assert motor.tip_torques == ["(L*c1*fy - L*s1*fx + muz)/kr"]  # x0 is down: fy is −F_x
     assert motor.angles == ("(kr**-1)*p1",)
 
 

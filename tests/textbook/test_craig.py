@@ -164,7 +164,7 @@ def test_structure_is_mass_matrix_and_gravity(arm):
 
 
 def test_centrifugal_and_coriolis_vector(arm):
-    """V of the last slide, whose Coriolis entry is −2 m2 L1 L2 s_2 θ̇_1 θ̇_2 (s_1 there is a misprint)."""
+    """V of the last slide, whose Coriolis entry is −2 m2 L1 L2 s_2 θ̇_1 θ̇_2 (our copy: s_1)."""
     V = [sum((arm.eq.C[i, j].times_generator(f"qd{j + 1}") for j in range(2)), start=0) for i in range(2)]
     expected = ["-m2*L1*L2*s2*qd2**2 - 2*m2*L1*L2*s2*qd1*qd2", "m2*L1*L2*s2*qd1**2"]
     assert arm.differences(V, expected) == {}

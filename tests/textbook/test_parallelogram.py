@@ -3,8 +3,6 @@
 The closed chain is the tree with ϑ_2' = ϑ_1'' − ϑ_1' and ϑ_3' = π − ϑ_2', put in by hand.
 """
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -117,7 +115,7 @@ def B_a(tree):
 
 
 def test_inertia_matrix_of_the_closed_chain_is_the_printed_one(tree, B_a):
-    """The first two terms of b_a22 belong to link 1'' (a misprint says 1')."""
+    """The first two terms of b_a22 belong to link 1'' (in our copy of the text, 1')."""
     b12 = "(a1p*m2p*l2p + a1pp*m3p*(a1p - l3p))*c2"  # c2 is cos(ϑ_1'' − ϑ_1')
     expected = [
         ["I1p + m1p*l1p**2 + m2p*a1p**2 + I3p + m3p*l3p**2 + m3p*a1p**2 - 2*a1p*m3p*l3p", b12],
@@ -130,7 +128,7 @@ def test_decoupled_inertia_matrix_is_the_printed_one(tree, B_a):
     """With m_3' ℓ̄_3' a_1'' = m_2' l_2' a_1' the matrix is diagonal, with the printed entries.
 
     Cleared of fractions, each entry less its printed form is a multiple of the condition. The denominator of
-    b_a22 has ℓ̄_3' (a misprint says ℓ_3').
+    b_a22 has ℓ̄_3' (in our copy of the text, ℓ_3').
     """
     bar = tree.read(BAR)
     condition = tree.read(f"m2p*l2p*a1p - m3p*{BAR}*a1pp")
@@ -210,10 +208,32 @@ def test_under_the_decoupling_condition_the_arm_is_constant_and_diagonal(chain):
     assert equations.B[1, 1] == b_22
 
 
+def test_the_bundled_arm_opened_is_the_tree_of_the_book(chain):
+    """B' (3×3), b_1''1'' and g' of 7.3.3, proved; every joint has a torque, and none a warning."""
+    tree = chain.opened()
+    assert tree.coordinates == tree.actuated == ("link 1'", "link 2'", "link 3'", "link 1''")
+    assert tree.warnings == []
+    b_33 = "Il3p + ml3p*l3p**2"
+    b_23 = f"{b_33} + ml3p*a1pp*l3p*c3"
+    b_13 = f"{b_23} + ml3p*a1p*l3p*c23"
+    b_22 = f"Il2p + ml2p*l2p**2 + {b_33} + ml3p*(a1pp**2 + 2*a1pp*l3p*c3)"
+    b_12 = f"{b_22} + ml2p*a1p*l2p*c2 + ml3p*(a1p*a1pp*c2 + a1p*l3p*c23)"
+    b_11 = f"Il1p + ml1p*l1p**2 + {b_12} + ml2p*(a1p**2 + a1p*l2p*c2)"
+    b_11 += " + ml3p*(a1p**2 + a1p*a1pp*c2 + a1p*l3p*c23)"
+    rows = [[b_11, b_12, b_13, 0], [b_12, b_22, b_23, 0], [b_13, b_23, b_33, 0]]
+    equations = tree.equations()
+    assert list(equations.B) == [*rows, [0, 0, 0, "Il1pp + ml1pp*l1pp**2"]]
+    g_3 = "ml3p*l3p*g*c123"
+    g_2 = f"(ml2p*l2p + ml3p*a1pp)*g*c12 + {g_3}"
+    g_1 = f"(ml1p*l1p + ml2p*a1p + ml3p*a1p)*g*c1 + {g_2}"
+    assert equations.g == [g_1, g_2, g_3, "ml1pp*l1pp*g*c4"]
+    equations.prove()
+
+
 def test_the_bundled_arm_is_the_tree_on_its_relations():
     """Numbers of the bundled file against the four joints of the tree, closed by Υ."""
     robot = Robot.load("parallelogram")
-    tree = Robot(replace(robot.model, relations=()))
+    tree = robot.opened()
     S, shift = np.array(CLOSING), np.array([0, 0, np.pi, 0])
     rng = np.random.default_rng(4)
     q, qd, qdd = rng.normal(size=(3, 50, 2))

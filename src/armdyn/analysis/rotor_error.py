@@ -96,7 +96,7 @@ def rotor_error(robot: Robot, q: Any, qd: Any, qdd: Any) -> RotorError:
     error = exact - reflected
     error[np.abs(error) < ROUNDING * np.abs(exact).max()] = 0.0
     note = ""
-    if all(link.motor is None for link in robot.model.moving):
+    if all(link.motor is None for link in robot.model.links):
         note = f"'{robot.name}' has no motors in its description, so both models are the same"
         error = np.zeros_like(error)
     joints = range(robot.n)

@@ -231,13 +231,15 @@ def _rotor_lines(robot: Robot) -> list[str]:
 
 def _coupling_lines(robot: Robot) -> list[str]:
     """Lines that say of each motor whether adding k²Im to the diagonal is exact."""
-    lines = []
-    for coupling in robot.opened().equations().rotor_couplings():
+    lines, closed = [], bool(robot.model.loops)
+    for coupling in (robot.opened() if closed else robot).equations().rotor_couplings():
         where = f"motor of '{coupling.link}' on '{coupling.carrier}'"
-        if coupling.diagonal_is_exact:
-            lines.append(f"{where}: z_m·ω = 0, the diagonal rotor model is exact")
-            continue
         text = "" if coupling.speed is None else f" = {coupling.speed}"
         shown = text if len(text) <= 83 else text[:80] + "..."
-        lines.append(f"{where}: z_m·ω{shown or ' is not zero'}, the diagonal rotor model is not exact")
+        verdict = "exact" if coupling.diagonal_is_exact else "not exact"
+        if closed and not coupling.diagonal_is_exact:
+            verdict += " with the closures open"
+        if coupling.uncoupled and not coupling.diagonal_is_exact:
+            verdict += ": it leaves out the rotor's inertia across its axis, which turns with its carrier"
+        lines.append(f"{where}: z_m·ω{shown or ' is not zero'}, the diagonal rotor model is {verdict}")
     return lines

@@ -255,7 +255,12 @@ class Equations(ClosedForm):
         return motor_torques(self)
 
     def rotor_couplings(self) -> list[RotorCoupling]:
-        """Couplings z_mᵀω of motors with their carriers: where zero, the diagonal rotor model is exact."""
+        """Motors and their carriers: z_mᵀω, and whether the reflected model is exact for each motor.
+
+        `diagonal_is_exact` compares with `with_rotors("reflected")`; `uncoupled` is z_mᵀω = 0, the criterion
+        of a diagonal model that counts the locked rotor's tensor in its carrier. Both are decided by numbers
+        at random states, to rounding.
+        """
         return rotor_couplings(self.basis)
 
     def in_terms_of(self, combinations: Mapping[str, str]) -> Equations:

@@ -59,7 +59,7 @@ def check_loops(model: RobotModel) -> None:
         raise LoopsError(
             f"equations: {model.name} has loops ({found}), and closed "
             "forms exist for trees and linear relations between joints (closure.relation) only; "
-            f"{_NUMBERS}, and robot.opened().equations() are those of the tree with its loops cut open"
+            f"{_NUMBERS}, and robot.opened().equations() are those of the tree without its closures"
         )
 
 

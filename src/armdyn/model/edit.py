@@ -311,6 +311,17 @@ def without(model: RobotModel, name: object) -> RobotModel:
     )
 
 
+def opened(model: RobotModel) -> RobotModel:
+    """The tree without its closures: relations and loops are gone, the joints in them move by themselves.
+
+    Passive joints that closures held count as driven there. Other passive joints stay passive.
+    """
+    held = {name for relation in model.relations for name, _ in relation.coefficients}
+    held |= {name for loop in model.loops for name in links_around(model, loop.between)}
+    links = tuple(replace(link, actuated=True) if link.name in held else link for link in model.links)
+    return replace(model, links=links, relations=(), loops=(), choice=None)
+
+
 def _count(number: int, word: str) -> str:
     return f"{number} {word}{'s' * (number > 1)}" if number else ""
 

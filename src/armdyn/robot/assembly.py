@@ -490,6 +490,6 @@ def refuse_loops(model: RobotModel, library: str) -> None:
     if model.loops:
         raise ModelError(
             f"{library}: {model.name} has loops; all positions are found from q by iteration, which is no "
-            "part of a program. robot.opened() is the tree with its loops cut open, which has programs; "
+            "part of a program. robot.opened() is the tree without its closures, which has programs; "
             "robot.assembly(q) gives all positions"
         )

@@ -407,8 +407,12 @@ class Robot(Shown):
         return type(self)(edit.symbolic(self._model, zeros, placement_of(self._model)))
 
     def opened(self) -> Self:
-        """The robot with its loops cut open: a tree, all of whose joints move by themselves."""
-        return type(self)(replace(self._model, loops=(), choice=None))
+        """The robot without its closures: the tree, all of whose joints move by themselves (7.3.3).
+
+        Loops are cut open and relations left out. Passive joints that these held have a torque there, like
+        any other: the torques τ' of the book's tree, of which the closed chain takes Υᵀτ'.
+        """
+        return type(self)(edit.opened(self._model))
 
     # ---- computing: docs/functions.md lists these with shapes and units ----------------------------------
 

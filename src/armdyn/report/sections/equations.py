@@ -53,14 +53,15 @@ _SPEED = 12  # terms of a rotor's z·ω that fit into a table
 def write_equations(subject: Subject) -> list[Part]:
     """The equations typeset, or an outline, or why they cannot be written; then couplings of rotors."""
     robot = subject.robot
-    equations = robot.opened().equations()  # with loops those of the tree, for its rotors alone
+    closed = bool(robot.model.loops)
+    equations = (robot.opened() if closed else robot).equations()  # of the tree, for its rotors alone
     try:
         check_loops(robot.model)
         parts = _written(robot, equations)
     except (SizeError, SpringError, LoopsError) as error:
         parts = [paragraph(f"They are not written here: {str(error).removeprefix('equations: ')}.")]
     if robot.model.rotors == "exact" and (couplings := tuple(equations.rotor_couplings())):
-        parts += [tag("h3", "Where the diagonal rotor model is exact"), *_rotors(couplings)]
+        parts += [tag("h3", "Where the diagonal rotor model is exact"), *_rotors(couplings, closed)]
     return parts
 
 
@@ -189,15 +190,25 @@ def _speed(speed: Entry | None) -> Markup | str:
     return Markup(inline(speed)) if len(speed.poly) <= _SPEED else f"{len(speed.poly)} terms"
 
 
-def _rotors(couplings: Iterable[RotorCoupling]) -> list[Markup]:
+def _rotors(couplings: Iterable[RotorCoupling], closed: bool) -> list[Markup]:
     rows = []
     for coupling in couplings:
         verdict = "exact" if coupling.diagonal_is_exact else "not exact"
-        rows.append((coupling.link, coupling.carrier, _speed(coupling.speed), verdict))
+        along = "exact" if coupling.uncoupled else "not exact"
+        rows.append((coupling.link, coupling.carrier, _speed(coupling.speed), verdict, along))
     text = paragraph(
-        "The diagonal model adds k²Iₘ of each motor to the diagonal of B and nothing else. It is exact for a "
-        "motor whose carrier does not turn about the rotor's axis, that is, where the carrier's angular "
-        "velocity has no component along that axis."
+        "The diagonal model adds k²Iₘ of each motor to the diagonal of B, and the rotor's mass to the link "
+        "that carries it, and nothing else. It is exact for a motor whose carrier does not turn about the "
+        "rotor's axis, nor across it where the rotor has an inertia across its axis. A diagonal model that "
+        "counts the tensor of the locked rotor in the carrier is exact where the carrier's angular velocity "
+        "has no component along the axis. Both were decided at random postures and speeds, to rounding"
+        f"{', with the closures open' if closed else ''}."
     )
-    headings = ("motor of", "carried by", "angular velocity along its axis [rad/s]", "diagonal model")
+    headings = (
+        "motor of",
+        "carried by",
+        "angular velocity along its axis [rad/s]",
+        "diagonal model",
+        "with the locked rotor's tensor",
+    )
     return [text, table(headings, rows)]
