@@ -441,17 +441,8 @@ class Robot(Shown):
         """
         if wrench is None and base is None and parameters is None:
             return self._kernels["inverse_dynamics"].call((q, qd, qdd), out)
-        if base is not None and not isinstance(base, BaseMotion):
-            raise TypeError(f"base: expected a BaseMotion, found {type(base).__name__}")
-        motion = (
-            ()
-            if base is None
-            else (base.angular_velocity, base.angular_acceleration, base.linear_acceleration)
-        )
-        further: dict[str, Any] = dict(zip(BASE_INPUTS, motion, strict=False))
-        return self._run(
-            "inverse_dynamics", (q, qd, qdd), out, wrench=wrench, parameters=parameters, **further
-        )
+        given: dict[str, Any] = {"wrench": wrench, "parameters": parameters, **_base_inputs(base)}
+        return self._run("inverse_dynamics", (q, qd, qdd), out, **given)
 
     def forward_dynamics(
         self,
@@ -460,16 +451,19 @@ class Robot(Shown):
         tau: Numbers,
         wrench: Wrench | None = None,
         *,
+        base: BaseMotion | None = None,
         parameters: Numbers | None = None,
         out: Floats | None = None,
     ) -> Floats:
-        """Accelerations (..., n) [rad/s² or m/s²] under torques (7.115); `wrench` as for `inverse_dynamics`.
+        """Accelerations (..., n) [rad/s² or m/s²] under torques (7.115): the inverse of `inverse_dynamics`.
 
-        `tau` (..., n) [N m or N]. `simulate` integrates this over time: docs/simulation.md.
+        `tau` (..., n) [N m or N]; `wrench` and `base` are as there. `simulate` integrates this over time:
+        docs/simulation.md.
         """
-        if wrench is None and parameters is None:
+        if wrench is None and base is None and parameters is None:
             return self._kernels["forward_dynamics"].call((q, qd, tau), out)
-        return self._run("forward_dynamics", (q, qd, tau), out, wrench=wrench, parameters=parameters)
+        given: dict[str, Any] = {"wrench": wrench, "parameters": parameters, **_base_inputs(base)}
+        return self._run("forward_dynamics", (q, qd, tau), out, **given)
 
     def inertia(self, q: Numbers, *, parameters: Numbers | None = None, out: Floats | None = None) -> Floats:
         """Inertia matrix B(q), (..., n, n) (7.32) [kg m², kg m, kg]: symmetric, rotors included."""
@@ -903,6 +897,16 @@ class Robot(Shown):
             given = [x for x in optional if x in MEANINGS]
             kernel = make_kernel(name, mechanism, self._layout, given, symbols)
         return ClosedKernel(kernel, self.assembly) if mechanism.loops else kernel
+
+
+def _base_inputs(base: BaseMotion | None) -> dict[str, Any]:
+    """A motion of the base as inputs of a kernel; none without one."""
+    if base is None:
+        return {}
+    if not isinstance(base, BaseMotion):
+        raise TypeError(f"base: expected a BaseMotion, found {type(base).__name__}")
+    motion = (base.angular_velocity, base.angular_acceleration, base.linear_acceleration)
+    return dict(zip(BASE_INPUTS, motion, strict=True))
 
 
 def _method(name: str, row: Function) -> Callable[..., Any]:
