@@ -339,7 +339,19 @@ CLOSED_FUNCTIONS: dict[str, Function] = {  # of robots with loops only
         optional=(),
     ),
 }
-OF_TIP = ("pose", "jacobian", "jacobian_dot")  # others depend on the tip only where a wrench acts there
+ROTOR_JACOBIAN = "rotor_jacobian"  # of the tip in a mechanism that has one rotor alone, which is there
+_OF_ROTOR = Function(
+    ("q",),
+    _one("geometric Jacobian of a rotor, linear rows over angular, row by row", 6, "n"),
+    dynamics.jacobian_at_rotor,
+    optional=(),
+)
+OF_TIP = (
+    "pose",
+    "jacobian",
+    "jacobian_dot",
+    ROTOR_JACOBIAN,
+)  # others depend on the tip only where a wrench acts there
 _ROWS = FUNCTIONS | CLOSED_FUNCTIONS
 
 
@@ -493,7 +505,7 @@ def numeric_mechanism(model: RobotModel, layout: Layout) -> Mechanism:
 
 def row_of(name: str, mechanism: Mechanism) -> Function:
     """The row of a function; with loops, friction depends on the posture too."""
-    row = _ROWS[name]
+    row = _OF_ROTOR if name == ROTOR_JACOBIAN else _ROWS[name]
     if name == "friction" and mechanism.loops:
         return replace(row, inputs=("q", "qd"), algorithm=_friction_at)
     return row
