@@ -48,6 +48,7 @@ def test_every_function_is_that_of_the_tree_along_closed_motions(seed):
     h, base = rng.normal(size=6), BaseMotion(*rng.normal(size=(3, 3)))
     tau = robot.inverse_dynamics(q, qd, qdd, h, base=base)
     assert_same(tau, S.T @ tree.inverse_dynamics(y, yd, ydd, h, base=base), 1e-8)
+    assert_same(robot.forward_dynamics(q, qd, tau, h, base=base), qdd, 1e-8)
     assert_same(robot.inertia(q), S.T @ tree.inertia(y) @ S)
     assert_same(robot.gravity(q), S.T @ tree.gravity(y))
     assert_same(robot.springs(q), S.T @ tree.springs(y))

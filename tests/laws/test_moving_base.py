@@ -1,4 +1,4 @@
-"""A moving base: as gravity, and as further joints before the arm."""
+"""A moving base: as gravity, as further joints before the arm, and both ways."""
 
 from dataclasses import replace
 
@@ -65,8 +65,11 @@ def check_base_and_joints(robot: Robot, joints: str, rng: np.random.Generator) -
     g = R.T @ [robot.model.number(v) for v in robot.model.gravity]
     turned = np.concatenate([R @ wrench[:3], R @ wrench[3:]])
     q, qd, qdd = (v[count:] for v in (x, xd, xdd))
-    found = robot.with_gravity(g).inverse_dynamics(q, qd, qdd, wrench, base=BaseMotion(*motion))
+    standing, base = robot.with_gravity(g), BaseMotion(*motion)
+    found = standing.inverse_dynamics(q, qd, qdd, wrench, base=base)
     assert_same(found, whole.inverse_dynamics(x, xd, xdd, turned)[count:], 1e-10)
+    scale = max(1.0, float(np.linalg.cond(robot.inertia(q))))
+    assert_same(standing.forward_dynamics(q, qd, found, wrench, base=base), qdd, 1e-11 * scale)
 
 
 @law(robots((1, 4), rotors=ROTORS), generators())

@@ -36,6 +36,8 @@ def test_every_function_is_that_of_the_freed_robot_reduced_by_S(free, rng):
     assert_same(tau, S.T @ free.inverse_dynamics(q, qd, qdd))
     moved = free.inverse_dynamics(q, qd, qdd, h, base=base)
     assert_same(robot.inverse_dynamics(x, xd, xdd, h, base=base), S.T @ moved)
+    scale = max(1.0, float(np.linalg.cond(robot.inertia(x))))
+    assert_same(robot.forward_dynamics(x, xd, S.T @ moved, h, base=base), xdd, 1e-11 * scale)
     assert_same(robot.inertia(x), S.T @ free.inertia(q) @ S)
     assert_same(robot.coriolis(x, xd), S.T @ free.coriolis(q, qd) @ S)
     assert_same(robot.gravity(x), S.T @ free.gravity(q))

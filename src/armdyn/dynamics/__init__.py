@@ -31,7 +31,7 @@ from armdyn.dynamics.newton_euler import (
 )
 from armdyn.dynamics.regressor import regressor
 from armdyn.dynamics.springs import spring_torques
-from armdyn.dynamics.tip import jacobian, jacobian_dot, pose, poses
+from armdyn.dynamics.tip import jacobian, jacobian_at_rotor, jacobian_dot, pose, poses
 
 __all__ = [
     "CAUSES",
@@ -52,6 +52,7 @@ __all__ = [
     "inertia_matrix",
     "inverse_dynamics",
     "jacobian",
+    "jacobian_at_rotor",
     "jacobian_dot",
     "joint_wrenches",
     "kinetic_energy",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from armdyn.dynamics.friction import has_load, rigid_of
 from armdyn.dynamics.inertia_matrix import inertia_matrix
 from armdyn.dynamics.kinematics import JointFrame, joint_frames, wrenches_on_bodies
-from armdyn.dynamics.newton_euler import inverse_dynamics, rigid_torques
+from armdyn.dynamics.newton_euler import BaseMotion, in_base_axes, inverse_dynamics, rigid_torques
 from armdyn.dynamics.springs import spring_torques
 from armdyn.expression.functions import select
 from armdyn.model import ModelError
@@ -26,8 +26,8 @@ from armdyn.model.vector import (
     cross,
     dot,
     multiply,
-    neg,
     scale,
+    sub,
     transpose,
     vector,
 )
@@ -39,6 +39,7 @@ def forward_dynamics(
     qd: Sequence[Scalar],
     tau: Sequence[Scalar],
     wrench: Sequence[Scalar] | None = None,
+    base: BaseMotion | None = None,
 ) -> list[Scalar]:
     """Joint accelerations under torques: τ' is Newton–Euler with q̈ = 0, friction and tip wrench included.
 
@@ -46,9 +47,9 @@ def forward_dynamics(
     """
     still = [0] * mechanism.n
     if has_load(mechanism):
-        tau, bias = rigid_of(mechanism, qd, tau, q), rigid_torques(mechanism, q, qd, still, wrench)
+        tau, bias = rigid_of(mechanism, qd, tau, q), rigid_torques(mechanism, q, qd, still, wrench, base)
     else:
-        bias = inverse_dynamics(mechanism, q, qd, still, wrench)
+        bias = inverse_dynamics(mechanism, q, qd, still, wrench, base)
     (qdd,) = solve(inertia_matrix(mechanism, q), [[t - b for t, b in zip(tau, bias, strict=True)]])
     return qdd
 
@@ -271,11 +272,13 @@ def forward_dynamics_articulated(
     qd: Sequence[Scalar],
     tau: Sequence[Scalar],
     wrench: Sequence[Scalar] | None = None,
+    base: BaseMotion | None = None,
 ) -> list[Scalar]:
     """Joint accelerations under torques, as (7.115), without the inertia matrix."""
+    base = in_base_axes(mechanism, base or BaseMotion())
     joints = joint_frames(mechanism, q)
     places = _places(mechanism, joints)
-    w, c = _velocities(mechanism, joints, places, qd)
+    w, c = _velocities(mechanism, joints, places, qd, base.angular_velocity)
     inertia = [
         Articulated.of(body.inertia.translated(joint.r))
         for body, joint in zip(mechanism.bodies, joints, strict=True)
@@ -293,7 +296,8 @@ def forward_dynamics_articulated(
     if mechanism.springs or mechanism.struts:
         applied = [t - s for t, s in zip(applied, spring_torques(mechanism, q), strict=True)]
     solved = _backward(mechanism, joints, places, w, c, qd, applied, inertia, bias)
-    return _forward(mechanism, joints, places, c, solved)
+    foot = (sub(base.linear_acceleration, mechanism.gravity), base.angular_acceleration)
+    return _forward(mechanism, joints, places, c, solved, foot)
 
 
 def _places(mechanism: Mechanism, joints: Sequence[JointFrame]) -> list[Vector]:
@@ -305,13 +309,17 @@ def _places(mechanism: Mechanism, joints: Sequence[JointFrame]) -> list[Vector]:
 
 
 def _velocities(
-    mechanism: Mechanism, joints: Sequence[JointFrame], places: Sequence[Vector], qd: Sequence[Scalar]
+    mechanism: Mechanism,
+    joints: Sequence[JointFrame],
+    places: Sequence[Vector],
+    qd: Sequence[Scalar],
+    w_0: Vector,
 ) -> tuple[list[Vector], list[Spatial]]:
-    """ω_i and the accelerations c_i that speed alone brings about."""
+    """ω_i and the accelerations c_i that speed alone brings about; ω_0 is that of the base."""
     w: list[Vector] = []
     c: list[Spatial] = []
     for i, (body, joint) in enumerate(zip(mechanism.bodies, joints, strict=True)):
-        w_p = ZERO3 if body.parent == FIXED_BASE else w[body.parent]
+        w_p = w_0 if body.parent == FIXED_BASE else w[body.parent]
         turned = apply_transposed(joint.R, w_p)
         centripetal = apply_transposed(joint.R, cross(w_p, cross(w_p, places[i])))
         motion = scale(qd[i], joint.z)
@@ -390,12 +398,13 @@ def _forward(
     places: Sequence[Vector],
     c: Sequence[Spatial],
     solved: Sequence[_Solved],
+    foot: Spatial,
 ) -> list[Scalar]:
-    """Accelerations q̈ (n,), by the sweep from the base to the tips; gravity is included as p̈_0 = −g_0."""
+    """Accelerations q̈ (n,), by the sweep from the base to the tips; `foot` is that of the base, p̈_0 − g_0."""
     A: list[Spatial] = []
     qdd: list[Scalar] = []
     for i, (body, joint) in enumerate(zip(mechanism.bodies, joints, strict=True)):
-        a_p, alpha_p = (neg(mechanism.gravity), ZERO3) if body.parent == FIXED_BASE else A[body.parent]
+        a_p, alpha_p = foot if body.parent == FIXED_BASE else A[body.parent]
         linear = apply_transposed(joint.R, add(a_p, cross(alpha_p, places[i])))
         angular = apply_transposed(joint.R, alpha_p)
         qdd_i = (solved[i].u - _along(solved[i].w, (linear, angular))) * solved[i].inverse

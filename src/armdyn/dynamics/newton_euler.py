@@ -38,8 +38,8 @@ class BaseMotion:
 
     In world axes, which are the base's unless the description places it elsewhere; p̈_0 is that of the base
     frame's origin.
-    Three scalars each, or for `Robot.inverse_dynamics` arrays (..., 3). Gravity is the robot's own and not
-    part of p̈_0.
+    Three scalars each, or for a robot's `inverse_dynamics` and `forward_dynamics` arrays (..., 3). Gravity is
+    the robot's own and not part of p̈_0.
     """
 
     angular_velocity: Any = ZERO3
@@ -76,7 +76,7 @@ def newton_euler(
     `wrench` is h_e: force over moment that the tip exerts on its surroundings, world axes; or what each of
     `mechanism.places` exerts, one after the other.
     """
-    base = _in_base_axes(mechanism, base or BaseMotion())
+    base = in_base_axes(mechanism, base or BaseMotion())
     joints = joint_frames(mechanism, q)
     w, dw, a = _forward(mechanism, joints, qd, qdd, base)
     rotors = _rotor_motions(mechanism, w, dw, qd, qdd, base)
@@ -93,7 +93,8 @@ def newton_euler(
     return NewtonEuler(joints, w, dw, a, [motion.acceleration for motion in rotors], f, mu, tau)
 
 
-def _in_base_axes(mechanism: Mechanism, base: BaseMotion) -> BaseMotion:
+def in_base_axes(mechanism: Mechanism, base: BaseMotion) -> BaseMotion:
+    """A motion of the base in its own axes."""
     motion = (base.angular_velocity, base.angular_acceleration, base.linear_acceleration)
     return BaseMotion(*(apply_transposed(mechanism.R_base, x) for x in motion))
 

@@ -13,6 +13,7 @@ from armdyn.dynamics.kinematics import (
     point_jacobian,
     point_velocity,
     pose_of,
+    rotor_jacobian,
     tip_pose,
     velocities,
 )
@@ -44,6 +45,15 @@ def jacobian(mechanism: Mechanism, q: Sequence[Scalar]) -> list[list[Scalar]]:
     frames = base_frames(mechanism, joint_frames(mechanism, q))
     _, p = tip_pose(mechanism, frames)
     return _rows(*point_jacobian(mechanism, frames, mechanism.tip, p))
+
+
+@of_joints(1, "columns")
+def jacobian_at_rotor(mechanism: Mechanism, q: Sequence[Scalar]) -> list[list[Scalar]]:
+    """The Jacobian of a rotor, 6×n (7.25)–(7.29): the only one of the mechanism, whose centre is the tip."""
+    frames = base_frames(mechanism, joint_frames(mechanism, q))
+    _, p = tip_pose(mechanism, frames)
+    J_P, _ = point_jacobian(mechanism, frames, mechanism.tip, p)
+    return _rows(J_P, rotor_jacobian(mechanism, frames, 0))
 
 
 def loaded_jacobian(mechanism: Mechanism, q: Sequence[Scalar]) -> list[list[Scalar]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from armdyn.exact.closed_form import ClosedForm
 from armdyn.exact.form import Array, Entry
-from armdyn.exact.kinematics import motor_of, point_on, ring_with_all, rotor_centre, velocity
+from armdyn.exact.kinematics import point_on, ring_with_all, rotor_centre, velocity
 from armdyn.exact.printing.document import Passage
 from armdyn.exact.printing.names import Glyph
 from armdyn.exact.printing.printer import Printer
@@ -16,7 +16,7 @@ from armdyn.exact.printing.styles import Style
 from armdyn.exact.ring import Poly
 from armdyn.exact.written import Line, Written
 from armdyn.expression import ArmdynError, Expression
-from armdyn.model.edit import check_link, link_named
+from armdyn.model.edit import check_link, link_named, motor_named
 from armdyn.model.inertia import ENTRIES, TENSOR_KEYS, Inertia, steiner
 from armdyn.model.mechanism import FIXED_BASE
 from armdyn.model.parameters import Parameter, symbol
@@ -105,22 +105,26 @@ def link_energy(equations: ClosedForm, name: str) -> Energy:
 def motor_energy(equations: ClosedForm, name: str) -> Energy:
     """T_m (7.30) and U_m of the rotor of a motor."""
     basis = equations.basis
-    link, motor = motor_of(basis, name)
+    link, motor = motor_named(basis.model, name)
     body, frame = places_of(basis.model, Converter(lambda x: x))[motor.carrier]
     rotor = locked_rotor(motor, with_tensor=basis.model.rotors == "exact").placed(frame.R, frame.p)
     kinetic, potential = _body_energy(equations, body, rotor)
-    spin = _weighted(equations, equations.kinetic_columns, {_spinning(equations, link): motor.axial})
+    spin = _weighted(equations, equations.kinetic_columns, _spinning(equations, link, motor))
     point = rotor_centre(basis, link, motor)
     moving = _translation(equations, motor.mass, lambda: velocity(point))
     return Energy(point.called, "(7.30)", kinetic + spin, potential, moving)
 
 
-def _spinning(equations: ClosedForm, link: Link) -> Parameter:
-    """The inertia of a motor's rotor, in the parameter vector."""
+def _spinning(equations: ClosedForm, link: Link, motor: Motor) -> dict[Parameter, Expression]:
+    """The inertia of a motor's rotor, by its entry of the parameter vector; none if nothing spins it."""
     model = equations.basis.model
-    if link.joint == "fixed":
-        return Parameter(symbol("idler", "inertia"), idlers(model).index(link))
-    return Parameter(symbol("rotor", "inertia"), model.moving.index(link))
+    if link.joint != "fixed":
+        return {Parameter(symbol("rotor", "inertia"), model.moving.index(link)): motor.axial}
+    return {Parameter(symbol("idler", "inertia"), i): motor.axial for i in _places(idlers(model), link)}
+
+
+def _places(links: Iterable[Link], link: Link) -> list[int]:
+    return [i for i, other in enumerate(links) if other is link]
 
 
 def _body_energy(equations: ClosedForm, body: int, inertia: Inertia) -> tuple[Entry, Entry]:

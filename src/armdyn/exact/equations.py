@@ -18,7 +18,7 @@ from armdyn.exact.coordinates import (
     motor_torques,
 )
 from armdyn.exact.form import Array, Entry
-from armdyn.exact.kinematics import AnalyticalJacobian, At, Jacobian, point_on
+from armdyn.exact.kinematics import AnalyticalJacobian, Jacobian, point_on
 from armdyn.exact.printing import document
 from armdyn.exact.printing.document import Passage
 from armdyn.exact.printing.mathml import MATHML, mathml
@@ -28,6 +28,7 @@ from armdyn.exact.rotors import RotorCoupling, rotor_couplings
 from armdyn.exact.written import Notation, equations_latex, sections
 from armdyn.expression import ArmdynError, Expression, shown
 from armdyn.model import edit
+from armdyn.model.edit import At
 from armdyn.model.errors import number, word
 from armdyn.model.inertia import Number
 from armdyn.model.robot_model import RobotModel

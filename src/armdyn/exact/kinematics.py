@@ -13,29 +13,20 @@ from functools import cached_property
 from typing import Any, Literal
 
 from armdyn import dynamics
-from armdyn.dynamics.closures import freed, joint_values, of_joints
-from armdyn.dynamics.kinematics import base_frames, joint_frames, point_jacobian, pose_of, velocities
+from armdyn.dynamics.closures import freed, joint_values
+from armdyn.dynamics.kinematics import joint_frames, velocities
 from armdyn.exact.basis import Basis, atoms_of
 from armdyn.exact.form import Array, Entry
 from armdyn.exact.ring import Poly, Ring
 from armdyn.expression import ArmdynError, Expression, shown
-from armdyn.model.edit import check_link, link_named
-from armdyn.model.errors import three, word
+from armdyn.model.edit import At, motor_named, point_named
+from armdyn.model.errors import word
 from armdyn.model.mechanism import FIXED_BASE, Mechanism
 from armdyn.model.parts import Link, Motor, Transform
-from armdyn.model.robot_model import Converter, places_of
-from armdyn.model.vector import (
-    Scalar,
-    Vector,
-    add,
-    apply,
-    apply_transposed,
-    scale,
-    vector,
-)
-from armdyn.names import listed, quoted
+from armdyn.model.robot_model import Converter, places_of, rotor_alone
+from armdyn.model.vector import Scalar, Vector, apply, apply_transposed, vector
+from armdyn.names import quoted
 
-At = Literal["frame", "com"] | Sequence[Any]
 Angles = Literal["zyz", "rpy"]
 
 
@@ -114,45 +105,9 @@ def ring_with_all(basis: Basis, entries: Sequence[Scalar]) -> Ring:
 
 def point_on(basis: Basis, link: str | None, at: At) -> Point:
     """The tip frame (without a link), or a point of a link by its place in the link's frame."""
-    model = basis.model
-    places = places_of(model, Converter(lambda x: x))
-    name = model.tip if link is None else check_link(model, "link", link)
-    body, frame = places[name]
-    label = "the base" if name == model.root else f"link {quoted(name)}"
-    if link is None:
-        frame, label = frame @ model.tool, "the tip"
-    if isinstance(at, str):
-        word("at", at, ("frame", "com"))
-        if at == "frame":
-            return Point(basis, body, frame, label)
-        if link is None or name == model.root:
-            raise ArmdynError("at: 'com' is the centre of mass of a link; link= names one")
-        place, label = _centre(model.links[model.index[name]]), f"the centre of mass of {label}"
-    else:
-        place = three("at", at)
-        label = f"the point [{', '.join(map(str, place))}] of {label}"
-    return Point(basis, body, frame @ Transform(p=place), label)
-
-
-def _centre(link: Link) -> Vector:
-    if Expression.of(link.inertia.mass).is_zero:
-        raise ArmdynError(
-            f"at: link {quoted(link.name)} has no mass, and so no centre of mass; 'frame' or a point "
-            "[x, y, z] of it is allowed"
-        )
-    return link.inertia.com
-
-
-def motor_of(basis: Basis, name: str) -> tuple[Link, Motor]:
-    """The motor that drives a link or joint, by the name of either."""
-    model = basis.model
-    link = link_named(model, name, "motor")
-    if link.motor is None or model.rotors == "none":
-        driven = [x.name for x in model.links if x.motor and model.rotors != "none"]
-        raise ArmdynError(
-            f"motor: {quoted(link.name)} has no motor; links with one: {listed(driven) or 'none'}"
-        )
-    return link, link.motor
+    name, place, label = point_named(basis.model, link, at)
+    body, frame = places_of(basis.model, Converter(lambda x: x))[name]
+    return Point(basis, body, frame @ place, label)
 
 
 def rotor_centre(basis: Basis, link: Link, motor: Motor) -> Point:
@@ -216,23 +171,12 @@ def jacobian_dot(point: Point) -> Jacobian:
 
 def rotor_jacobian(basis: Basis, name: str) -> Jacobian:
     """J of the rotor of a motor: of its centre, and with k_j z_m of its own spin (7.24)–(7.29)."""
-    link, motor = motor_of(basis, name)
+    link, motor = motor_named(basis.model, name)
     point = rotor_centre(basis, link, motor)
-    joint = basis.model.moving.index(link) if link.joint != "fixed" else -1
-    rotor = next(x for x in point.mechanism.rotors if (x.part, x.joint) == ("rotor", joint))
-    axis = vector(point._constant(x) for x in apply(point.frame.R, motor.axis))
-    rows = _with_spin(point.mechanism, point.variables[0], axis, rotor.row)
+    axis = vector(point._constant(x) for x in apply(point.frame.R, motor.axis))  # of reflected ones, too
+    rotor = replace(rotor_alone(basis.model, point.mechanism, link), axis=axis)
+    rows = dynamics.jacobian_at_rotor(replace(point.mechanism, rotors=(rotor,)), point.variables[0])
     return Jacobian(point.entries(rows), f"Jacobian of {point.called}", "(7.25)-(7.29)")
-
-
-@of_joints(1, "columns")
-def _with_spin(mechanism: Mechanism, q: Sequence[Scalar], axis: Vector, row: Any) -> list[list[Scalar]]:
-    frames = base_frames(mechanism, joint_frames(mechanism, q))
-    R, p = pose_of(mechanism, frames, mechanism.tip)
-    J_P, J_O = point_jacobian(mechanism, frames, mechanism.tip, add(p, apply(R, mechanism.p_tip)))
-    for j, k in row:
-        J_O[j] = add(J_O[j], scale(k, apply(R, axis)))
-    return [[column[i] for column in columns] for columns in (J_P, J_O) for i in range(3)]
 
 
 def _geometric(point: Point) -> list[list[Scalar]]:

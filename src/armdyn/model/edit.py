@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 from armdyn.expression import ZERO, ArmdynError, Expression, shown
 from armdyn.model.bodies import impossible_bodies
 from armdyn.model.closures import ClosingJoint, Relation, settled
-from armdyn.model.errors import ModelError, number, numbers, plain, table, three
+from armdyn.model.errors import ModelError, number, numbers, plain, table, three, word
 from armdyn.model.friction import SINGLE, TERMS, Friction, levels
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, Tensor, asymmetry, matrix_tensor, tensor
 from armdyn.model.parts import JointSpring, Link, Motor, PointSpring, Transform
@@ -48,6 +48,44 @@ def check_link(model: RobotModel, name: str, link: Any) -> str:
     if not isinstance(link, str) or (link != model.root and link not in model.index):
         raise ModelError(f"{name}: found {shown(link)}; links: {listed([model.root, *model.index])}")
     return link
+
+
+At = Literal["frame", "com"] | Sequence[Any]  # a point of a link: its frame's origin, its centre, [x, y, z]
+
+
+def point_named(model: RobotModel, link: str | None, at: At) -> tuple[str, Transform, str]:
+    """A point of a link: the link, the point as a frame with the link's axes in that of the link, its label.
+
+    Without a link it is the tip frame, or a point in it.
+    """
+    name = model.tip if link is None else check_link(model, "link", link)
+    label = "the base" if name == model.root else f"link {quoted(name)}"
+    frame, label = (model.tool, "the tip") if link is None else (Transform(), label)
+    if not isinstance(at, str):
+        place = three("at", at)
+        return name, frame @ Transform(p=place), f"the point [{', '.join(map(str, place))}] of {label}"
+    if word("at", at, ("frame", "com")) == "frame":
+        return name, frame, label
+    if link is None or name == model.root:
+        raise ModelError("at: 'com' is the centre of mass of a link; link= names one")
+    own = model.links[model.index[name]].inertia
+    if Expression.of(own.mass).is_zero:
+        raise ModelError(
+            f"at: {label} has no mass, and so no centre of mass; 'frame' or a point [x, y, z] of it is "
+            "allowed"
+        )
+    return name, Transform(p=own.com), f"the centre of mass of {label}"
+
+
+def motor_named(model: RobotModel, name: object) -> tuple[Link, Motor]:
+    """The link that a motor drives, by its name or its joint's, and the motor."""
+    driven = [x for x in model.links if x.motor is not None and model.rotors != "none"]
+    for link in sorted(driven, key=lambda x: x.joint_name != name):  # joints come first
+        if isinstance(name, str) and name in (link.joint_name, link.name) and name:
+            assert link.motor is not None
+            return link, link.motor
+    labels = listed([x.joint_label for x in driven]) or "none"
+    raise ModelError(f"motor: found {shown(name)}, which has no motor; joints and links with one: {labels}")
 
 
 def by_joint(model: RobotModel, given: object, where: str) -> dict[str, object]:

@@ -763,6 +763,16 @@ def _rotor(
     return Rotor(joint, carrier, axis, convert(motor.axial), row)
 
 
+def rotor_alone(model: RobotModel, mechanism: Mechanism, link: Link) -> Rotor:
+    """The rotor of the motor of a link in the model's mechanism; one that nothing spins has no row."""
+    if link.joint != "fixed":
+        place = ("rotor", model.moving.index(link))
+    else:
+        place = ("idler", idlers(model).index(link) if link in idlers(model) else -1)
+    found = [rotor for rotor in mechanism.rotors if (rotor.part, rotor.joint) == place]
+    return found[0] if found else Rotor(-1, mechanism.tip, ZERO3, 0, ())
+
+
 def joint_friction(model: RobotModel, link: Link) -> dict[str, Expression]:
     """Friction of a joint by term, exact: its own, and that of motors that turn with it alone."""
     own = link.friction.coefficients

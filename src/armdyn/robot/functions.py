@@ -128,11 +128,17 @@ class Context:
         return tuple(tuple(sizes.get(k, k) for k in result.shape) for result in row.results)
 
 
-def _inverse_dynamics(M: Mechanism, q: Any, qd: Any, qdd: Any, **given: Any) -> Any:
-    base = None
-    if BASE_INPUTS[0] in given:
-        base = BaseMotion(*(tuple(given[name]) for name in BASE_INPUTS))
-    return dynamics.inverse_dynamics(M, q, qd, qdd, given.get("wrench"), base)
+def _on_moving_base(algorithm: Callable[..., Any]) -> Callable[..., Any]:
+    """An algorithm that takes the three inputs of a moving base by their names."""
+
+    def called(M: Mechanism, *state: Any, wrench: Any = None, **motion: Any) -> Any:
+        base = BaseMotion(*(tuple(motion[name]) for name in BASE_INPUTS)) if motion else None
+        return algorithm(M, *state, wrench, base)
+
+    return called
+
+
+_inverse_dynamics = _on_moving_base(dynamics.inverse_dynamics)
 
 
 def _load_factors(M: Mechanism, q: Any, qd: Any, qdd: Any, **given: Any) -> Any:
@@ -160,7 +166,7 @@ def _forward(row: Function, inputs: Inputs, context: Context) -> Program:
     factorised = _recorded(row, inputs, context)
     if not dynamics.articulated_is_possible(context.mechanism):
         return factorised
-    other = replace(row, algorithm=dynamics.forward_dynamics_articulated)
+    other = replace(row, algorithm=_on_moving_base(dynamics.forward_dynamics_articulated))
     articulated = _recorded(other, inputs, context)
     return articulated if articulated.operations < factorised.operations else factorised
 
@@ -242,7 +248,13 @@ _TORQUES, _ACCELERATIONS = _one(MEANINGS["tau"], "n"), _one(MEANINGS["qdd"], "n"
 _FORCES = ("q", "qd", "tau")
 FUNCTIONS: dict[str, Function] = {
     "inverse_dynamics": Function(STATE, _TORQUES, _inverse_dynamics, (*_WITH_WRENCH, *BASE_INPUTS)),
-    "forward_dynamics": Function(_FORCES, _ACCELERATIONS, dynamics.forward_dynamics, _WITH_WRENCH, _forward),
+    "forward_dynamics": Function(
+        _FORCES,
+        _ACCELERATIONS,
+        _on_moving_base(dynamics.forward_dynamics),
+        (*_WITH_WRENCH, *BASE_INPUTS),
+        _forward,
+    ),
     "inertia": Function(("q",), _squares("inertia matrix B, row by row"), dynamics.inertia_matrix),
     "coriolis": Function(("q", "qd"), _squares("Coriolis matrix C, row by row"), dynamics.coriolis_matrix),
     "gravity": Function(("q",), _one("gravity torques [N m or N]", "n"), dynamics.gravity_torques),
@@ -327,7 +339,19 @@ CLOSED_FUNCTIONS: dict[str, Function] = {  # of robots with loops only
         optional=(),
     ),
 }
-OF_TIP = ("pose", "jacobian", "jacobian_dot")  # others depend on the tip only where a wrench acts there
+ROTOR_JACOBIAN = "rotor_jacobian"  # of the tip in a mechanism that has one rotor alone, which is there
+_OF_ROTOR = Function(
+    ("q",),
+    _one("geometric Jacobian of a rotor, linear rows over angular, row by row", 6, "n"),
+    dynamics.jacobian_at_rotor,
+    optional=(),
+)
+OF_TIP = (
+    "pose",
+    "jacobian",
+    "jacobian_dot",
+    ROTOR_JACOBIAN,
+)  # others depend on the tip only where a wrench acts there
 _ROWS = FUNCTIONS | CLOSED_FUNCTIONS
 
 
@@ -481,7 +505,7 @@ def numeric_mechanism(model: RobotModel, layout: Layout) -> Mechanism:
 
 def row_of(name: str, mechanism: Mechanism) -> Function:
     """The row of a function; with loops, friction depends on the posture too."""
-    row = _ROWS[name]
+    row = _OF_ROTOR if name == ROTOR_JACOBIAN else _ROWS[name]
     if name == "friction" and mechanism.loops:
         return replace(row, inputs=("q", "qd"), algorithm=_friction_at)
     return row

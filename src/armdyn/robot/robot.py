@@ -20,7 +20,7 @@ from armdyn.description.source import Options, parse_text
 from armdyn.description.writing import save
 from armdyn.display import Shown
 from armdyn.dynamics import BaseMotion
-from armdyn.expression import shown
+from armdyn.expression import Expression, shown
 from armdyn.kernels import Kernel
 from armdyn.kernels.arrays import Floats, Numbers, Scalars, real_array
 from armdyn.kernels.kernel import Kernels, Key, library_of
@@ -33,13 +33,13 @@ from armdyn.model import (
     edit,
     impossible_inertia,
 )
-from armdyn.model.edit import check_link
+from armdyn.model.edit import At, check_link, motor_named, point_named
 from armdyn.model.errors import is_nested, numbers, three, word
 from armdyn.model.inertia import Number
 from armdyn.model.parameters import Layout, layout, parameter_vector, with_parameters
-from armdyn.model.parts import RotorModel, Transform
-from armdyn.model.robot_model import driven_positions
-from armdyn.names import quoted
+from armdyn.model.parts import Link, Motor, RotorModel, Transform
+from armdyn.model.robot_model import driven_positions, rotor_alone
+from armdyn.names import listed, quoted
 from armdyn.program import Program
 from armdyn.robot.assembly import Assembly, ClosedKernel, Related, refuse_loops
 from armdyn.robot.closing import with_choice
@@ -48,6 +48,7 @@ from armdyn.robot.functions import (
     BASE_INPUTS,
     FUNCTIONS,
     MEANINGS,
+    ROTOR_JACOBIAN,
     Function,
     Wrench,
     check_function,
@@ -97,7 +98,7 @@ class Robot(Shown):
             )
         self._model = with_choice(model)
         self._kernels = Kernels(self._kernel)
-        self._tips: dict[str, Self] = {}  # by `with_tip`: what is asked for at every state is made once
+        self._tips: dict[Any, Self] = {}  # with other tips: what is asked for at every state is made once
 
     # ---- reading -----------------------------------------------------------------------------------------
 
@@ -285,15 +286,42 @@ class Robot(Shown):
         numeric functions share their machine code with this robot's. The base may be the tip, too.
         """
         tip = check_link(self._model, "link", link)
-        if tool is None and tip in self._tips:
-            return self._tips[tip]
+        if tool is None and (tip, "frame") in self._tips:
+            return self._tips[tip, "frame"]
         frame = (
             Transform() if tool is None else read_place(tool, "with_tip", "tool", dict(self._model.symbols))
         )
         found = type(self)(replace(self._model, tip=tip, tool=frame))
         if tool is None:
-            self._tips[tip] = found
+            self._tips[tip, "frame"] = found
         return found
+
+    def _at(self, link: str | None, at: At) -> Self:
+        """The robot whose tip is a point of a link, with the link's axes."""
+        if isinstance(at, str) and at == "frame":
+            return self if link is None else self.with_tip(link)
+        if isinstance(at, str) and (link, at) in self._tips:
+            return self._tips[link, at]
+        tip, tool, _ = point_named(self._model, link, at)
+        known = dict(self._model.symbols)
+        if unknown := sorted({name for x in tool.p for name in Expression.of(x).symbols()} - known.keys()):
+            raise ModelError(
+                f"at: {shown(unknown[0])} is no symbol of this robot; symbols: {listed(list(known))}"
+            )
+        found = type(self)(replace(self._model, tip=tip, tool=tool))
+        if isinstance(at, str):
+            self._tips[link, at] = found
+        return found
+
+    def _at_rotor(self, link: Link, motor: Motor) -> Self:
+        """The robot whose tip is the centre of a rotor."""
+        key = (link.name, "motor")
+        if key not in self._tips:
+            place = Transform(p=motor.position)
+            self._tips[key] = type(self)(
+                replace(self._model, tip=motor.carrier, tool=place, rotors="exact")  # these have their axes
+            )
+        return self._tips[key]
 
     def with_rotors(self, rotors: RotorModel) -> Self:
         """The robot with rotors "exact", "reflected" (diagonal, as other tools do) or "none".
@@ -445,17 +473,8 @@ class Robot(Shown):
         """
         if wrench is None and base is None and parameters is None:
             return self._kernels["inverse_dynamics"].call((q, qd, qdd), out)
-        if base is not None and not isinstance(base, BaseMotion):
-            raise TypeError(f"base: expected a BaseMotion, found {type(base).__name__}")
-        motion = (
-            ()
-            if base is None
-            else (base.angular_velocity, base.angular_acceleration, base.linear_acceleration)
-        )
-        further: dict[str, Any] = dict(zip(BASE_INPUTS, motion, strict=False))
-        return self._run(
-            "inverse_dynamics", (q, qd, qdd), out, wrench=wrench, parameters=parameters, **further
-        )
+        given: dict[str, Any] = {"wrench": wrench, "parameters": parameters, **_base_inputs(base)}
+        return self._run("inverse_dynamics", (q, qd, qdd), out, **given)
 
     def forward_dynamics(
         self,
@@ -464,16 +483,19 @@ class Robot(Shown):
         tau: Numbers,
         wrench: Wrench | None = None,
         *,
+        base: BaseMotion | None = None,
         parameters: Numbers | None = None,
         out: Floats | None = None,
     ) -> Floats:
-        """Accelerations (..., n) [rad/s² or m/s²] under torques (7.115); `wrench` as for `inverse_dynamics`.
+        """Accelerations (..., n) [rad/s² or m/s²] under torques (7.115): the inverse of `inverse_dynamics`.
 
-        `tau` (..., n) [N m or N]. `simulate` integrates this over time: docs/simulation.md.
+        `tau` (..., n) [N m or N]; `wrench` and `base` are as there. `simulate` integrates this over time:
+        docs/simulation.md.
         """
-        if wrench is None and parameters is None:
+        if wrench is None and base is None and parameters is None:
             return self._kernels["forward_dynamics"].call((q, qd, tau), out)
-        return self._run("forward_dynamics", (q, qd, tau), out, wrench=wrench, parameters=parameters)
+        given: dict[str, Any] = {"wrench": wrench, "parameters": parameters, **_base_inputs(base)}
+        return self._run("forward_dynamics", (q, qd, tau), out, **given)
 
     def inertia(self, q: Numbers, *, parameters: Numbers | None = None, out: Floats | None = None) -> Floats:
         """Inertia matrix B(q), (..., n, n) (7.32) [kg m², kg m, kg]: symmetric, rotors included."""
@@ -557,15 +579,41 @@ class Robot(Shown):
         """
         return self._kernels["poses"].call((q,), out)
 
-    def jacobian(self, q: Numbers, link: str | None = None, *, out: Floats | None = None) -> Floats:
-        """Geometric Jacobian (..., 6, n) of the tip (or a link's origin): linear over angular, world axes."""
-        return (self if link is None else self.with_tip(link))._kernels["jacobian"].call((q,), out)
+    def com_position(self, q: Numbers, link: str) -> Floats:
+        """Centre of mass (..., 3) of a link in the world: of the link alone, without motors it carries."""
+        return self._at(check_link(self._model, "link", link), "com").pose(q)[..., :3, 3]
+
+    def jacobian(
+        self, q: Numbers, link: str | None = None, at: At = "frame", *, out: Floats | None = None
+    ) -> Floats:
+        """Geometric Jacobian (..., 6, n) of the tip or a point of a link: linear over angular, world axes.
+
+        `at` is "frame", the origin of the link's frame; "com", its centre of mass (of the link alone, without
+        motors that it carries), (7.16)–(7.19); or a point [x, y, z] in its frame; without a link, in that of
+        the tip.
+        """
+        return self._at(link, at)._kernels["jacobian"].call((q,), out)
 
     def jacobian_dot(
-        self, q: Numbers, qd: Numbers, link: str | None = None, *, out: Floats | None = None
+        self,
+        q: Numbers,
+        qd: Numbers,
+        link: str | None = None,
+        at: At = "frame",
+        *,
+        out: Floats | None = None,
     ) -> Floats:
-        """Time derivative (..., 6, n) of the Jacobian."""
-        return (self if link is None else self.with_tip(link))._kernels["jacobian_dot"].call((q, qd), out)
+        """Time derivative (..., 6, n) of the Jacobian, of the same points."""
+        return self._at(link, at)._kernels["jacobian_dot"].call((q, qd), out)
+
+    def rotor_jacobian(self, q: Numbers, motor: str, *, out: Floats | None = None) -> Floats:
+        """Geometric Jacobian (..., 6, n) of the rotor of a motor, at the rotor's place (7.25)–(7.29).
+
+        `motor` names the link or joint that it drives. The angular rows are those of the motor's carrier and
+        of the rotor's own spin, k_j z_m.
+        """
+        link, own = motor_named(self._model, motor)
+        return self._at_rotor(link, own)._kernels[(ROTOR_JACOBIAN, link.name)].call((q,), out)
 
     def contributions(
         self,
@@ -899,7 +947,10 @@ class Robot(Shown):
         symbols = [x for x in optional if x not in MEANINGS]
         related = name in ("joint_positions", "joint_velocities")
         mechanism = self.mechanism if related else self._model.mechanism_in(symbols)
-        if links:
+        if name == ROTOR_JACOBIAN:
+            link = self._model.links[self._model.index[links]]
+            mechanism = replace(mechanism, rotors=(rotor_alone(self._model, mechanism, link),))
+        elif links:
             mechanism = replace(mechanism, places=self._model.places(links, symbols))
         if related:
             kernel = self._related.kernel(name, mechanism)
@@ -907,6 +958,16 @@ class Robot(Shown):
             given = [x for x in optional if x in MEANINGS]
             kernel = make_kernel(name, mechanism, self._layout, given, symbols)
         return ClosedKernel(kernel, self.assembly) if mechanism.loops else kernel
+
+
+def _base_inputs(base: BaseMotion | None) -> dict[str, Any]:
+    """A motion of the base as inputs of a kernel; none without one."""
+    if base is None:
+        return {}
+    if not isinstance(base, BaseMotion):
+        raise TypeError(f"base: expected a BaseMotion, found {type(base).__name__}")
+    motion = (base.angular_velocity, base.angular_acceleration, base.linear_acceleration)
+    return dict(zip(BASE_INPUTS, motion, strict=True))
 
 
 def _method(name: str, row: Function) -> Callable[..., Any]:

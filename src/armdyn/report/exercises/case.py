@@ -12,13 +12,14 @@ import numpy as np
 from armdyn.exact import Equations
 from armdyn.exact.augmented import Energy
 from armdyn.exact.form import Array, Formula
-from armdyn.exact.kinematics import Jacobian, motor_of, position, rotor_centre
+from armdyn.exact.kinematics import Jacobian, position, rotor_centre
 from armdyn.exact.printing.names import Glyph
 from armdyn.exact.printing.printer import Printer
 from armdyn.exact.printing.styles import Style
 from armdyn.exact.steps import spelled_number
 from armdyn.exact.written import Line
 from armdyn.expression import Expression, parse
+from armdyn.model.edit import motor_named
 from armdyn.model.mechanism import FIXED_BASE
 from armdyn.model.parts import Link
 from armdyn.model.robot_model import Converter, places_of
@@ -98,7 +99,7 @@ class Case:
         return MovingPart(title, Glyph("ell", (str(i),)), equations.energy(link.name), *moved)
 
     def _rotor(self, i: int, link: Link) -> MovingPart:
-        equations, (_, motor) = self.equations, motor_of(self.equations.basis, link.name)
+        equations, (_, motor) = self.equations, motor_named(self.equations.model, link.name)
         centre = position(rotor_centre(equations.basis, link, motor))
         moved = centre, equations.jacobian(motor=link.name)
         title = f"Rotor {i} (on {motor.carrier})"
