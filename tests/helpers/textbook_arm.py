@@ -6,9 +6,10 @@ from typing import Any
 
 from armdyn import Equations, Expression, Robot
 from armdyn.dynamics import NewtonEuler, inverse_dynamics, newton_euler
-from armdyn.dynamics.kinematics import base_frames, joint_frames, point_jacobian, rotor_jacobian
+from armdyn.dynamics.kinematics import base_frames, joint_frames
 from armdyn.exact.basis import over_ring
-from armdyn.exact.form import Array, Form
+from armdyn.exact.form import Array, Form, Formula
+from armdyn.exact.kinematics import Jacobian
 from armdyn.exact.ring import Poly
 from armdyn.expression import parse
 from armdyn.model import FIXED_BASE
@@ -41,8 +42,8 @@ class Arm:
 
     def element(self, x: Any) -> Poly:
         """An entry of the equations, an element of either ring or an exact number, in the ring of symbols."""
-        if isinstance(x, Form):
-            x = x.expanded
+        if isinstance(x, Formula):
+            x = x.poly
         if isinstance(x, Poly):
             return self.ring.include(x)
         return self.ring.constant(Expression.of(x))
@@ -76,17 +77,15 @@ class Arm:
 
     def link_jacobians(self, i: int) -> tuple[list[list[Any]], list[list[Any]]]:
         """J_P and J_O of the centre of mass of link i (7.16)–(7.19), as rows."""
-        com = self.robot.model.moving[i].inertia.com
-        J_P, J_O = point_jacobian(self.mechanism, self.frames, i, self.point(i, com))
-        return _rows(J_P), _rows(J_O)
+        return self._parts(self.eq.jacobian(self.robot.model.moving[i].name, at="com"))
 
     def rotor_jacobians(self, i: int) -> tuple[list[list[Any]], list[list[Any]]]:
         """J_P and J_O of rotor i (7.25)–(7.29), as rows."""
-        carrier, motor = self.mechanism.rotors[i].carrier, self.robot.model.moving[i].motor
-        assert motor is not None
-        centre = self.point(carrier, motor.position)
-        J_P, _ = point_jacobian(self.mechanism, self.frames, carrier, centre)
-        return _rows(J_P), _rows(rotor_jacobian(self.mechanism, self.frames, i))
+        return self._parts(self.eq.jacobian(motor=self.robot.model.moving[i].name))
+
+    def _parts(self, J: Jacobian) -> tuple[list[list[Any]], list[list[Any]]]:
+        J_P, J_O = ([[self.element(x) for x in row] for row in part] for part in (J[:3], J[3:]))
+        return J_P, J_O
 
     def quadratic_form(self, N: Array[Form]) -> Form:
         """q̇ᵀ N q̇."""
@@ -112,10 +111,6 @@ def _pairs(found: Any, expected: Any, index: Index = ()) -> Iterator[tuple[Index
             yield from _pairs(x, y, (*index, i))
     elif expected != UNCHECKED:
         yield index, found, expected
-
-
-def _rows(columns: list[Vector]) -> list[list[Any]]:
-    return [[column[i] for column in columns] for i in range(3)]
 
 
 def cross_matrix(v: Vector) -> list[list[Any]]:

@@ -24,6 +24,10 @@ def test_kinetic_energy_follows_koenig(pr):
     """Slide 23: T_1 = ½ m1 q̇_1², T_2 = ½ m2 v_c2ᵀ v_c2 + ½ I2 q̇_2²."""
     expected = "m1*qd1**2/2 + m2*(qd1**2 + dc2**2*qd2**2 - 2*dc2*s2*qd1*qd2)/2 + I2*qd2**2/2"
     assert pr.differences(pr.eq.kinetic_energy, expected) == {}
+    slider, rod = (pr.eq.energy(link.name) for link in pr.robot.model.links)
+    assert slider.kinetic == slider.translation == "m1*qd1**2/2"
+    assert rod.translation == "m2*(qd1**2 + dc2**2*qd2**2 - 2*dc2*s2*qd1*qd2)/2"
+    assert rod.rotation == "I2*qd2**2/2"
 
 
 def test_velocities_of_the_centres_of_mass_are_the_printed_ones(pr):
@@ -33,6 +37,10 @@ def test_velocities_of_the_centres_of_mass_are_the_printed_ones(pr):
     assert pr.differences([J_P1, J_O1], [[[1, 0], [0, 0], [0, 0]], [[0, 0], [0, 0], [0, 0]]]) == {}
     assert pr.differences(J_P2, [[1, "-dc2*s2"], [0, "dc2*c2"], [0, 0]]) == {}
     assert pr.differences(J_O2, [[0, 0], [0, 0], [0, 1]]) == {}
+    rod = pr.robot.model.links[1].name
+    assert pr.eq.position(rod, at="com") == ["q1 + dc2*c2", "dc2*s2", 0]
+    assert pr.eq.velocity(rod, at="com") == ["qd1 - dc2*s2*qd2", "dc2*c2*qd2", 0]
+    assert pr.eq.angular_velocity(rod) == [0, 0, "qd2"]
 
 
 def test_inertia_matrix_is_the_printed_one(pr):
@@ -50,6 +58,7 @@ def test_matrices_of_christoffel_symbols_are_the_printed_ones(pr):
 def test_model_is_the_printed_one_without_gravity(pr):
     """Slide 25: M q̈ + c = u with c_1 = −m2 dc2 cos q2 q̇_2², c_2 = 0 and g = 0."""
     assert pr.differences(coriolis_vector(pr, pr.eq.C), ["-m2*dc2*c2*qd2**2", 0]) == {}
+    assert pr.eq.c == ["-m2*dc2*c2*qd2**2", 0] == pr.eq.centrifugal_torques
     assert pr.differences(pr.eq.g, [0, 0]) == {}
     expected = [
         "(m1 + m2)*qdd1 - m2*dc2*s2*qdd2 - m2*dc2*c2*qd2**2",

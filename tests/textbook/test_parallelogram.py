@@ -44,7 +44,9 @@ def tree():
 
 
 def test_jacobians_of_the_tree_are_the_printed_ones(tree):
-    """(7.16), (7.18) for each branch."""
+    """(7.16)–(7.19) for each branch."""
+    J_1 = [["-l1p*s1", 0, 0, 0], ["l1p*c1", 0, 0, 0], [0] * 4]
+    J_2 = [["-a1p*s1 - l2p*s12", "-l2p*s12", 0, 0], ["a1p*c1 + l2p*c12", "l2p*c12", 0, 0], [0] * 4]
     J_3 = [
         [
             "-a1p*s1 - a2p*s12 - l3p*s123",
@@ -56,8 +58,9 @@ def test_jacobians_of_the_tree_are_the_printed_ones(tree):
         [0, 0, 0, 0],
     ]
     J_4 = [[0, 0, 0, "-l1pp*s4"], [0, 0, 0, "l1pp*c4"], [0, 0, 0, 0]]
-    assert tree.differences(tree.link_jacobians(2)[0], J_3) == {}
-    assert tree.differences(tree.link_jacobians(3)[0], J_4) == {}
+    turning = [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [0, 0, 0, 1]]
+    for i, J_P in enumerate([J_1, J_2, J_3, J_4]):
+        assert tree.differences(tree.link_jacobians(i), [J_P, [[0] * 4, [0] * 4, turning[i]]]) == {}
 
 
 def test_inertia_matrix_of_the_tree_is_the_printed_one(tree):

@@ -4,6 +4,7 @@ from math import acos, pi
 
 import numpy as np
 import pytest
+import sympy
 
 from armdyn import Robot
 from armdyn.exact.form import Array
@@ -77,6 +78,58 @@ def test_jacobians_of_the_rotors_are_the_printed_ones(arm):
     J_P2 = [["-a1*s1", 0], ["a1*c1", 0], [0, 0]]
     assert arm.differences(arm.rotor_jacobians(0), [ZERO, [[0, 0], [0, 0], ["kr1", 0]]]) == {}
     assert arm.differences(arm.rotor_jacobians(1), [J_P2, [[0, 0], [0, 0], [1, "kr2"]]]) == {}
+
+
+def test_energies_are_those_of_single_links_and_rotors(arm):
+    """(7.13), (7.30) with the Jacobians above, (7.34), (7.36); (7.52) puts link 1 and rotor 2 together."""
+    v_2 = "(a1**2*qd1**2 + l2**2*(qd1 + qd2)**2 + 2*a1*l2*c2*qd1*(qd1 + qd2))"
+    energies = {
+        "link 1": ("(ml1*l1**2 + Il1)*qd1**2/2", "ml1*g*l1*s1"),
+        "link 2": (f"ml2*{v_2}/2 + Il2*(qd1 + qd2)**2/2", "ml2*g*(a1*s1 + l2*s12)"),
+    }
+    rotors = {
+        "link 1": ("kr1**2*Im1*qd1**2/2", 0),
+        "link 2": ("mm2*a1**2*qd1**2/2 + Im2*(qd1 + kr2*qd2)**2/2", "mm2*g*a1*s1"),
+    }
+    for name in energies:
+        link, rotor = arm.eq.energy(name), arm.eq.energy(motor=name)
+        assert (link.kinetic, link.potential) == energies[name]
+        assert (rotor.kinetic, rotor.potential) == rotors[name]
+    assert arm.eq.energy("link 2").translation == f"ml2*{v_2}/2"
+    first = arm.eq.augmented_link("link 1").energy
+    assert first.kinetic == f"{energies['link 1'][0]} + {rotors['link 2'][0]}"
+    assert first.potential == f"{energies['link 1'][1]} + {rotors['link 2'][1]}"
+
+
+def test_tip_force_enters_by_the_transposed_jacobian(arm):
+    """(7.42): Jᵀh_e with the Jacobian (3.35) of the tip."""
+    J = [["-a1*s1 - a2*s12", "-a2*s12"], ["a1*c1 + a2*c12", "a2*c12"], [0, 0], [0, 0], [0, 0], [1, 1]]
+    assert arm.eq.jacobian() == J
+    pushed = arm.robot.equations(wrench=True)
+    h = ("fx", "fy", "fz", "mux", "muy", "muz")
+    expected = [" + ".join(f"({row[i]})*{x}" for row, x in zip(J, h, strict=True)) for i in range(2)]
+    assert pushed.tip_torques == expected
+    assert pushed.tau - arm.eq.tau == expected
+
+
+def test_products_of_velocities_have_the_printed_factors(arm):
+    """(7.117): C q̇ = Γ(q) [q̇q̇], [q̇q̇] = [q̇_1², q̇_1q̇_2, q̇_2²]."""
+    assert arm.differences(arm.eq.Gamma, [[0, "2*h", "h"], ["-h", 0, 0]], h=H) == {}
+    assert arm.eq.speed_products == ["qd1**2", "qd1*qd2", "qd2**2"]
+
+
+def test_angles_turn_the_geometric_jacobian_into_the_analytical_one(arm):
+    """(7.128) with T(φ) of ZYZ angles (3.64): J = T_A J_A."""
+    found = arm.eq.analytical_jacobian("zyz")
+    T = [
+        [0, "-sin(phi)", "cos(phi)*sin(theta)"],
+        [0, "cos(phi)", "sin(phi)*sin(theta)"],
+        [1, 0, "cos(theta)"],
+    ]
+    assert found.T_A[:3] == [[int(i == j) for j in range(6)] for i in range(3)]
+    assert [row[3:] for row in found.T_A[3:]] == T
+    product = found.T_A.sympy() * found.sympy() - arm.eq.jacobian().sympy()
+    assert product.applyfunc(sympy.simplify) == sympy.zeros(6, 2)
 
 
 def test_inertia_matrix_is_the_printed_one(arm):
