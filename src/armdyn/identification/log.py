@@ -49,8 +49,10 @@ class Log:
     is by how much the torques (not the wrench) were recorded later than the positions; it is taken out at the
     joints. `first`
     is the number of the first row in its file, for messages; `remarks` say what was noticed when it was read,
-    `kinds` which joints its units were for. Of a part of a file, `core` are the rows that are its own; those
-    before and after them are there for filters, and None stands for a whole log.
+    `kinds` which joints its units were for, `labels` how its columns were called: where these are names of
+    the robot's joints, `at_joints` puts the columns in the order of the joints. Of a part of a file, `core`
+    are the rows that are its own; those before and after them are there for filters, and None stands for a
+    whole log.
     """
 
     t: np.ndarray = field(repr=False)
@@ -71,6 +73,7 @@ class Log:
     first: int = field(default=0, repr=False, kw_only=True)
     remarks: tuple[Remark, ...] = field(default=(), repr=False, kw_only=True)
     kinds: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False, kw_only=True)
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False, kw_only=True)
     core: slice | None = field(default=None, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -151,7 +154,9 @@ class Log:
 
         `columns` maps channels ("t", "q", "tau", "qd", "qdd", "motor_position", "motor_torque", "current",
         "wrench") to a column's name or number, a pattern with * and ?, or a list of these; without it they
-        are recognised by their names. `units` maps channels to a unit such as "deg", "mm", "turn", "ms",
+        are recognised by their names. Columns of a pattern whose names are numbered from 0 or 1 on are taken
+        by number, and columns that are named after the robot's joints by name, once the robot is known.
+        `units` maps channels to a unit such as "deg", "mm", "turn", "ms",
         "mNm", "mA", to a factor to SI, or to a list of these; units in the names of columns, "q1 [deg]", are
         understood. Options: `transmission`, `torque_constant`, `joint_zeros`, `delay`, `wrench_frame`, `name`
         as in `Log`; for text files `delimiter` and `decimal` ("," for decimal commas).
@@ -281,8 +286,14 @@ class Log:
 
     def save(self, path: str | Path) -> None:
         """Write all channels in SI units to a .csv, .npz or .parquet file."""
+        from armdyn.identification.log_files import saved_labels
+
         place = Path(path)
-        arrays = {name: getattr(self, name) for name in self.channels}
+        arrays: dict[str, np.ndarray] = {}
+        for name in self.channels:
+            labels = saved_labels(self.labels.get(name, ()))
+            named = zip(labels, getattr(self, name).T, strict=False)
+            arrays |= {f"{name}.{label}": x for label, x in named} or {name: getattr(self, name)}
         constants = {name: getattr(self, name) for name in CONSTANTS if getattr(self, name) is not None}
         if self.wrench_frame == "world":  # as it is where nothing is said
             del constants["wrench_frame"]

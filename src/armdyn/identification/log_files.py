@@ -182,13 +182,13 @@ def choose(file: Sequence[Column], columns: Any = None) -> Choices:
     if not isinstance(columns, Mapping):
         example = "{'t': 'time', 'q': ['a1', 'a2'], 'tau': 'torque_*'}"
         raise IdentificationError(f"columns: found {shown(columns)}; a mapping such as {example} is expected")
-    found = {}
+    found, notes = {}, list[str]()
     for channel, names in columns.items():
         check.one_of("columns", channel, *CHANNELS)
-        found[channel] = _given(channel, names, file)
+        found[channel] = _given(channel, names, file, notes)
     if "t" not in found:
         found |= _recognised([column for column in file if _channel(column.name)[0] == "t"]).channels
-    return Choices(found)
+    return Choices(found, tuple(notes))
 
 
 def listed_columns(file: Sequence[Column]) -> str:
@@ -197,17 +197,53 @@ def listed_columns(file: Sequence[Column]) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
-def _given(channel: str, names: Any, file: Sequence[Column]) -> ChannelColumns:
+def _given(channel: str, names: Any, file: Sequence[Column], notes: list[str]) -> ChannelColumns:
     """Columns by name, by number, by a pattern with * and ?, or a list of these."""
     several = names if isinstance(names, list | tuple) else [names]
     found: list[Column] = []
     for name in several:
-        found += _one_given(channel, name, file)
+        some = _one_given(channel, name, file)
+        ordered = by_number(some)
+        if ordered != some:
+            text = f"{channel}: the columns are in the order of the numbers in their names, not in the file's"
+            notes.append(f"{text}: {listed_columns(ordered)}")
+        found += ordered
     if not found:
         raise IdentificationError(f"columns: {channel}: no column is named")
     if len({column.name for column in found}) < len(found):
         raise IdentificationError(f"columns: {channel}: a column is named twice")
     return _choice(channel, tuple(found))
+
+
+def by_number(columns: list[Column]) -> list[Column]:
+    """Columns whose names differ in one number only, which counts the joints from 0 or 1 on, in its order."""
+    names = [words_of(column.name) for column in columns]
+    if len(columns) < 2 or len(set(map(len, names))) > 1:
+        return columns
+    differing = [place for place in zip(*names, strict=True) if len(set(place)) > 1]
+    if len(differing) != 1 or not all(word.isdecimal() for word in differing[0]):
+        return columns
+    numbers = [int(word) for word in differing[0]]
+    if sorted(numbers) not in (list(range(len(columns))), list(range(1, len(columns) + 1))):
+        return columns
+    return [columns[i] for i in np.argsort(numbers)]
+
+
+def words_of(name: str) -> tuple[str, ...]:
+    """The words and numbers in a name, in small letters; longer names than those of columns have none."""
+    text = re.sub(r"([a-z])([A-Z])", r"\1 \2", name[: _NAME + 1])
+    return tuple(re.findall(r"[^\W\d_]+|\d+", text.lower())) if len(name) <= _NAME else ()
+
+
+def saved_labels(labels: Sequence[str]) -> list[str]:
+    """How columns are called in files that are written, in SI: by their words, without units.
+
+    None where words do not tell them apart.
+    """
+    names = [words_of(_BRACKETS.sub("", label)) for label in labels]
+    units = {unit.lower() for unit in _SUFFIXES}
+    found = [" ".join(words[:-1] if words[-1:] and words[-1] in units else words) for words in names]
+    return found if all(found) and len(set(found)) == len(found) else []
 
 
 def _one_given(channel: str, name: Any, file: Sequence[Column]) -> list[Column]:
@@ -232,16 +268,23 @@ def _one_given(channel: str, name: Any, file: Sequence[Column]) -> list[Column]:
 
 def _recognised(file: Sequence[Column]) -> Choices:
     by_stem: dict[str, dict[tuple[str, ...], list[tuple[int | None, Column]]]] = {}
-    unknown = []
+    unknown, labelled = [], dict[str, list[Column]]()
     for column in file:
         channel, stem, number = _channel(column.name)
-        if channel is None:
-            unknown.append(column)
-        else:
+        if channel is not None:
             by_stem.setdefault(channel, {}).setdefault(stem, []).append((number, column))
+        elif (before := _labelled(column.name)) is not None:
+            labelled.setdefault(before, []).append(column)
+        else:
+            unknown.append(column)
     found = {
         channel: _in_order(channel, by_stem[channel], file) for channel in CHANNELS if channel in by_stem
     }
+    for channel, columns in labelled.items():  # position.elbow: in which order, the robot will say
+        if channel in found:
+            unknown += columns
+        else:
+            found[channel] = _choice(channel, tuple(by_number(columns)))
     notes, unused = [], []
     for better, other in _BETTER:
         if better in found and other in found:
@@ -265,12 +308,17 @@ def _channel(name: str) -> tuple[str | None, tuple[str, ...], int | None]:
     return None, words, number
 
 
+def _labelled(name: str) -> str | None:
+    """The channel of a column that is called after it and a joint, as position.elbow or effort/elbow are."""
+    before, point, label = name.replace("/", ".").partition(".")
+    channel = CHANNEL_OF.get(words_of(before)) if point and label else None
+    return None if channel in ("t", "wrench") else channel
+
+
 def _words(name: str) -> tuple[tuple[str, ...], int | None]:
     if len(name) > _NAME:
         return ("",), None
-    text = _BRACKETS.sub("", name)
-    text = re.sub(r"([a-z])([A-Z])", r"\1 \2", text).lower()
-    pieces = re.findall(r"[^\W\d_]+|\d+", text)
+    pieces = words_of(_BRACKETS.sub("", name))
     numbers = [int(piece) for piece in pieces if piece.isdecimal() and len(piece) < 6]
     words = tuple(piece for piece in pieces if not piece.isdecimal() and piece not in _LEFT_OUT)
     if len(numbers) != sum(piece.isdecimal() for piece in pieces) or len(numbers) > 1:
@@ -496,11 +544,22 @@ class LogFile:
             for channel, choice in self.choices.items()
             if channel in self.units
         }
-        remarks = tuple(map(Remark, notes))
+        about: dict[str, Any] = {"remarks": tuple(map(Remark, notes)), "kinds": kinds, "labels": self._labels}
         try:
-            return Log(**arrays, **self.constants, first=first, remarks=remarks, kinds=kinds, core=core)
+            return Log(**arrays, **self.constants, first=first, core=core, **about)
         except IdentificationError as problem:
             raise IdentificationError(f"{self.path}: {problem}") from None
+
+    @cached_property
+    def _labels(self) -> dict[str, tuple[str, ...]]:
+        """Names of the columns by channel, without the channel before a point; not those of `log.save`."""
+        found = {}
+        for channel, choice in self.choices.items():
+            names = [column.name.removeprefix(f"{channel}.") for column in choice.columns]
+            ours = names == [f"{channel}{k + 1}" for k in range(len(names))]
+            if channel not in ("t", "wrench") and len(names) == choice.width > 1 and not ours:
+                found[channel] = tuple(names)
+        return found
 
     def _table(self) -> Table:
         return open_table(self.path, IdentificationError, constants=CONSTANTS, **self.reading)

@@ -13,11 +13,14 @@ from scipy.ndimage import maximum_filter1d, median_filter, percentile_filter
 from armdyn.expression import shown
 from armdyn.identification.errors import IdentificationError, IdentificationWarning, NothingUsableError, check
 from armdyn.identification.log import DERIVATIVES, Log, Record, shifted
+from armdyn.identification.log_files import by_number, words_of
 from armdyn.model import ModelError
+from armdyn.names import one_line
 from armdyn.remarks import Remark, warn
 from armdyn.robot import Robot
 from armdyn.robot.assembly import Related
 from armdyn.robot.joints import joint_name, joint_units, revolute_joints
+from armdyn.tables import Column
 
 # ------------------------------------------------------------------------------------------------------------
 # What in a record looks wrong although it can be computed with: units, signs, channels that say nothing.
@@ -678,6 +681,76 @@ RELATION = 0.02  # of a joint's travel, and at least 1e-3 rad or m: how far it m
 ROWS = 10_000  # samples whose Jacobians are in memory at a time
 
 
+def by_names(log: Log, robot: Robot) -> Log:
+    """The log, columns that are named after the robot's joints in the order of the joints.
+
+    Names that fit only in part are refused where the joints they name stand in another place.
+    """
+    changed: dict[str, Any] = {}
+    kinds, labels, remarks = dict(log.kinds), dict(log.labels), list(log.remarks)
+    for channel, names in log.labels.items():
+        joints = robot.coordinates if len(names) == robot.n else robot.joints
+        order = _order_by_names(log, channel, names, joints) if len(names) == len(joints) else None
+        if order is None:
+            continue
+        changed[channel] = getattr(log, channel)[:, order]
+        labels[channel] = tuple(names[i] for i in order)
+        if kinds.get(channel):
+            kinds[channel] = tuple(kinds[channel][i] for i in order)
+        text = f"{channel}: the columns are named after the joints, and taken in the joints' order"
+        remarks.append(Remark(f"{text}: {', '.join(one_line(name) for name in labels[channel])}"))
+    if not changed:
+        return log
+    others = [
+        x for x in log.channels[1:] if x != "wrench" and x not in changed and not _has_names(log, x, robot)
+    ]
+    if others:
+        text = f"{', '.join(changed)} stood in another order than the joints, which their names showed; "
+        text += f"{', '.join(others)} has no such names: is it in the order of the joints?"
+        remarks.append(Remark(text, "warning", log.name))
+    return replace(log, **changed, kinds=kinds, labels=labels, remarks=tuple(remarks))
+
+
+def _order_by_names(log: Log, channel: str, names: Sequence[str], joints: Sequence[str]) -> list[int] | None:
+    """Which column is each joint's; None where they are in order, or not named after joints."""
+    named = [_joint_named(name, joints) for name in names]
+    if all(j is None or j == i for i, j in enumerate(named)):
+        return None
+    known = [j for j in named if j is not None]
+    if len(set(known)) == len(joints):
+        return [named.index(j) for j in range(len(joints))]
+    if None in named:
+        wrong = f"'{one_line(names[named.index(None)])}' names none of them"
+    else:
+        j = next(j for j in known if known.count(j) > 1)
+        first, second = [one_line(names[i]) for i, k in enumerate(named) if k == j][:2]
+        wrong = f"'{first}' and '{second}' both name '{joints[j]}'"
+    raise IdentificationError(
+        f"{log.name}: columns: {channel}: some are named after joints, in another order than theirs, but "
+        f"{wrong}; the joints are {', '.join(joints)}: name the columns one by one, in this order"
+    )
+
+
+def _joint_named(name: str, joints: Sequence[str]) -> int | None:
+    """The joint whose name is in that of a column, the longest one; None where none is, or two are."""
+    words, found = words_of(name), dict[int, int]()
+    for j, joint in enumerate(joints):
+        own = words_of(joint)
+        spans = [words[k : k + len(own)] for k in range(len(words) - len(own) + 1)]
+        if own in spans and not all(word.isdecimal() for word in own):
+            found[j] = len(own)
+    longest = [j for j, size in found.items() if size == max(found.values())]
+    return longest[0] if len(longest) == 1 else None
+
+
+def _has_names(log: Log, channel: str, robot: Robot) -> bool:
+    """Whether the columns of a channel are named after joints, or numbered as they are."""
+    columns = [Column(name, 1) for name in log.labels.get(channel, ())]
+    joints = robot.coordinates if len(columns) == robot.n else robot.joints
+    named = [_joint_named(column.name, joints) for column in columns]
+    return bool(columns) and (None not in named or by_number(columns[::-1]) == columns)
+
+
 @dataclass(frozen=True)
 class Linear:
     """Coordinates x = A y + b of what was recorded, y."""
@@ -891,7 +964,9 @@ def look_over(log: Log, robot: Robot, delay: float | str = 0.0, sensor: bool = F
             "payload_from_sensor finds from it what is beyond the sensor"
         )
     with check.computable():
-        record = _look_over(log, robot, delay, sensor)
+        named = by_names(log, robot)
+        warn(named.remarks[len(log.remarks) :], IdentificationWarning, 3)
+        record = _look_over(named, robot, delay, sensor)
         arrays = (record.q, record.qd, record.qdd, record.tau, record.contact)
         known = [x for x in arrays if x is not None]
         if not all(np.abs(x).max(initial=0.0) <= GREATEST for x in known):

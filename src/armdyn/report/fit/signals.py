@@ -19,7 +19,7 @@ from armdyn.drawing.sheet import Given, sheet
 from armdyn.drawing.style import COLOURS, GREY, PALE, styled
 from armdyn.identification.fit import Fit
 from armdyn.identification.log import Log, Record
-from armdyn.identification.looking_over import positions_map, runs, torques_map
+from armdyn.identification.looking_over import by_names, positions_map, runs, torques_map
 from armdyn.identification.selection import NEAR
 from armdyn.identification.signals import Segment, effective_cutoff, on_grid, segments_of, states
 from armdyn.report.fit.subject import FitSubject, check_fit
@@ -266,6 +266,7 @@ def plot_log(log: Log, robot: Robot, delay: float | str = 0.0, *, ax: Given = No
 
 def _recorded(log: Log, robot: Robot, record: Record) -> tuple[np.ndarray, np.ndarray]:
     """Positions and torques at the joints, before any repair; NaN where there are none."""
+    log = by_names(log, robot)
     q, tau = (getattr(log, name)[record.rows] for name in (log.positions, log.torques))
     return positions_map(log, robot).known(q), torques_map(log, robot).known(tau)
 
