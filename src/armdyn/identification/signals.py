@@ -21,8 +21,7 @@ from armdyn.identification.log import Record
 
 ORDER = 4  # of the Butterworth filter, which runs forth and back: at the cut-off it halves the amplitude
 _LEAST = 1e-6  # of the rate: filters with a lower cut-off are only rounding
-_SETTLES = 9  # the signal is continued by this many 1/cut-off beyond each end
-_SEEN = 5  # as many 1/cut-off of the signal say how it goes on
+_SETTLES = 9  # the signal is continued by this many 1/cut-off beyond each end, as so many inside say
 _BEYOND = 1.5  # 1/cut-off beyond an end in which the filtered signal has to be its own continuation,
 _PROBES = 8  # at so many instants
 
@@ -61,9 +60,10 @@ def _forth_and_back(x: np.ndarray, ratio: float) -> np.ndarray:
 
 # A signal that ends in motion does not stop there. Whatever stands beyond an end reaches the filtered values
 # within about one 1/cut-off of it, so the signal is continued by that polynomial which the filter returns as
-# it is: filtered, the continued signal is the polynomial beyond the end. With cubic ones this is the smoothing
-# spline of degree 7, or the smoother of Kalman, Rauch, Tung and Striebel for a motion whose fourth derivative
-# is white noise: inside, both have this very filter's gain 1/(1 + (f/cut-off)⁸).
+# it is: filtered, the continued signal is the polynomial beyond the end. With cubic ones this would be the
+# smoothing spline of degree 7, or the smoother of Kalman, Rauch, Tung and Striebel for a motion whose fourth
+# derivative is white noise: inside, both have this very filter's gain 1/(1 + (f/cut-off)⁸). Cubic ones pass
+# more noise on than they gain.
 
 
 def _continued(x: np.ndarray, ratio: float, degrees: tuple[int, int] = (1, 1)) -> tuple[np.ndarray, int]:
@@ -71,8 +71,9 @@ def _continued(x: np.ndarray, ratio: float, degrees: tuple[int, int] = (1, 1)) -
 
     A signal of less than one 1/cut-off gets lower degrees.
     """
+    ratio = float(f"{ratio:.8g}")  # rates that differ by rounding are continued alike
     beyond = int(np.ceil(_SETTLES / ratio))
-    window = min(len(x), int(np.ceil(_SEEN / ratio)))
+    window = min(len(x), beyond)
     ends = []
     for y, degree in zip((x, x[::-1]), degrees, strict=True):
         powers, fit = _continuation(ratio, window, beyond, min(degree, int(2 * len(x) * ratio)))
