@@ -33,9 +33,8 @@ from armdyn.identification.signals import (
     Segment,
     States,
     at_rest,
-    derivative,
-    low_pass,
     on_grid,
+    smoothed,
     states,
 )
 
@@ -332,12 +331,9 @@ class Half:
     def __call__(self, record: Record, segment: Segment, cutoff: float | None) -> Kinematics:
         if cutoff is None or len(segment.grid) < 16:
             return on_grid(record, segment, cutoff)
-        q = low_pass(self._half(segment, record.q), cutoff, segment.rate)
-        if record.qd is None:
-            qd = derivative(q, segment.rate)
-        else:
-            qd = low_pass(self._half(segment, record.qd), cutoff, segment.rate)
-        return at_rest(segment.gridded(record.q), Kinematics(q, qd, derivative(qd, segment.rate)))
+        qd = None if record.qd is None else self._half(segment, record.qd)
+        found = smoothed(self._half(segment, record.q), cutoff, segment.rate, qd)
+        return at_rest(segment.gridded(record.q), found)
 
     def _half(self, segment: Segment, x: np.ndarray) -> np.ndarray:
         some = slice(self.first, None, 2)

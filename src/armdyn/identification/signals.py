@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -20,7 +21,9 @@ from armdyn.identification.log import Record
 
 ORDER = 4  # of the Butterworth filter, which runs forth and back: at the cut-off it halves the amplitude
 _LEAST = 1e-6  # of the rate: filters with a lower cut-off are only rounding
-_SETTLES = 9  # the signal is continued by this many 1/cut-off beyond each end, turned about it
+_SETTLES = 9  # the signal is continued by this many 1/cut-off beyond each end, as so many inside say
+_BEYOND = 1.5  # 1/cut-off beyond an end in which the filtered signal has to be its own continuation,
+_PROBES = 8  # at so many instants
 
 # Differences of fourth order at the first two instants; those at the last two mirror them.
 _FIRST = np.array([[-25, 48, -36, 16, -3], [-3, -10, 18, -6, 1]]) / 12
@@ -29,18 +32,70 @@ _FIRST = np.array([[-25, 48, -36, 16, -3], [-3, -10, 18, -6, 1]]) / 12
 def low_pass(x: np.ndarray, cutoff: float | None, rate: float) -> np.ndarray:
     """x (K, …) through a Butterworth low-pass with this cut-off [Hz], forth and back along the first axis.
 
-    None, and a cut-off that is not below half the rate, leave x as it is.
+    Beyond its ends x goes on along straight lines. None, and a cut-off that is not below half the rate, leave
+    x as it is.
     """
-    if cutoff is None or 2 * cutoff >= 0.99 * rate:
+    if not _filters(cutoff, rate):
         return x
+    assert cutoff is not None
+    flat = x.reshape(len(x), -1)
+    wide, beyond = _continued(flat, cutoff / rate)
+    return _forth_and_back(wide, cutoff / rate)[beyond:-beyond].reshape(x.shape)
+
+
+def _filters(cutoff: float | None, rate: float) -> bool:
+    if cutoff is None or 2 * cutoff >= 0.99 * rate:
+        return False
     if cutoff < _LEAST * rate:
         raise IdentificationError(
             f"cutoff: found {cutoff:g} Hz; {_LEAST * rate:g} Hz or more is allowed at {rate:g} samples per s"
         )
-    flat = x.reshape(len(x), -1)
-    sections = butter(ORDER, cutoff, fs=rate, output="sos")
-    padding = min(len(x) - 1, int(np.ceil(_SETTLES * rate / cutoff)))
-    return np.asarray(sosfiltfilt(sections, flat, axis=0, padlen=padding)).reshape(x.shape)
+    return True
+
+
+def _forth_and_back(x: np.ndarray, ratio: float) -> np.ndarray:
+    """x (K, c) low-passed; `ratio` is the cut-off over the rate."""
+    return np.asarray(sosfiltfilt(butter(ORDER, ratio, fs=1.0, output="sos"), x, axis=0, padlen=0))
+
+
+# A signal that ends in motion does not stop there. Whatever stands beyond an end reaches the filtered values
+# within about one 1/cut-off of it, so the signal is continued by that polynomial which the filter returns as
+# it is: filtered, the continued signal is the polynomial beyond the end. With cubic ones this would be the
+# smoothing spline of degree 7, or the smoother of Kalman, Rauch, Tung and Striebel for a motion whose fourth
+# derivative is white noise: inside, both have this very filter's gain 1/(1 + (f/cut-off)⁸). Cubic ones pass
+# more noise on than they gain.
+
+
+def _continued(x: np.ndarray, ratio: float, degrees: tuple[int, int] = (1, 1)) -> tuple[np.ndarray, int]:
+    """x (K, c) with polynomials of these degrees before and after it, and over how many instants each.
+
+    A signal of less than one 1/cut-off gets lower degrees.
+    """
+    ratio = float(f"{ratio:.8g}")  # rates that differ by rounding are continued alike
+    beyond = int(np.ceil(_SETTLES / ratio))
+    window = min(len(x), beyond)
+    ends = []
+    for y, degree in zip((x, x[::-1]), degrees, strict=True):
+        powers, fit = _continuation(ratio, window, beyond, min(degree, int(2 * len(x) * ratio)))
+        ends.append(y[0] + powers @ (fit @ (y[:window] - y[0])))
+    return np.concatenate([ends[0][::-1], x, ends[1]]), beyond
+
+
+@lru_cache(maxsize=64)
+def _continuation(ratio: float, window: int, beyond: int, degree: int) -> tuple[np.ndarray, np.ndarray]:
+    """Powers (beyond, d) of the time before a signal, and its polynomial's coefficients (d, window).
+
+    The filter F is symmetric: its output at an instant outside is the product of the signal and of what F
+    makes of an impulse there. The polynomial p is the one with F(x − p) = 0 outside, by least squares.
+    """
+    probes = np.unique(np.rint(np.linspace(0, _BEYOND, _PROBES) / ratio).astype(int))
+    impulses = np.zeros((2 * beyond + window, len(probes)))
+    impulses[beyond - 1 - probes, np.arange(len(probes))] = 1.0
+    seen = _forth_and_back(impulses, ratio)[beyond : beyond + window].T
+    inside, outside = (2 * np.pi * ratio * k for k in (np.arange(window), -np.arange(1.0, beyond + 1)))
+    exponents = np.arange(min(degree, len(probes) - 1) + 1)
+    fit = np.linalg.lstsq(seen @ inside[:, None] ** exponents, seen, rcond=None)[0]
+    return outside[:, None] ** exponents, fit
 
 
 def derivative(x: np.ndarray, rate: float) -> np.ndarray:
@@ -106,7 +161,7 @@ def _segment(record: Record, part: slice) -> Segment:
     times = even if restamped or jitter <= _EVEN else t
     complete = bool(numbers[-1] == len(t) - 1)
     on_grid = complete and times is even
-    grid = np.linspace(even[0], even[-1], numbers[-1] + 1)
+    grid = np.linspace(times[0], times[-1], numbers[-1] + 1)  # no instant outside, where splines run away
     nearest = np.arange(len(t)) if on_grid else _nearest(times, grid)
     return Segment(part, times, grid, part.start + nearest, on_grid, restamped)
 
@@ -179,6 +234,8 @@ def cutoff_of_motion(record: Record) -> float | None:
 
 _AT_REST = 1e-9  # of a joint's greatest speed
 _ROUNDING = 1e-13  # of a position, per sample
+_LOOK = 0.1  # 1/cut-off at an end: how fast joints are there is seen in it
+_USUAL = 0.2  # of their root mean square: most joints of an arm that neither starts nor stops are as fast
 
 
 @dataclass(frozen=True)
@@ -212,13 +269,46 @@ def on_grid(record: Record, segment: Segment, cutoff: float | None) -> Kinematic
     """The kinematics at the instants of a stretch's grid, (K, n) each."""
     q = segment.gridded(record.q)
     qd = None if record.qd is None else segment.gridded(record.qd)
-    rate, measured = segment.rate, q
+    rate = segment.rate
     if record.qdd is not None:
         qd = _resting(derivative(q, rate), q, rate) if qd is None else qd
         return Kinematics(q, qd, segment.gridded(record.qdd))
-    q = low_pass(q, cutoff, rate)
-    qd = _resting(derivative(q, rate), q, rate) if qd is None else low_pass(qd, cutoff, rate)
-    return at_rest(measured, Kinematics(q, qd, derivative(qd, rate)))
+    return at_rest(q, smoothed(q, cutoff, rate, qd))
+
+
+def smoothed(
+    q: np.ndarray, cutoff: float | None, rate: float, measured: np.ndarray | None = None
+) -> Kinematics:
+    """Positions (K, n) low-passed, and their derivatives; velocities that were measured are low-passed too.
+
+    Beyond an end that the arm passes through it keeps its acceleration; where it starts or stops, it goes on
+    straight.
+    """
+    wide, beyond = q, 0
+    if _filters(cutoff, rate):
+        assert cutoff is not None
+        first, last = _under_way(q, cutoff, rate)
+        wide, beyond = _continued(q, cutoff / rate, (1 + first, 1 + last))
+        wide = _forth_and_back(wide, cutoff / rate)
+    first = derivative(wide, rate)
+    own = slice(beyond, len(wide) - beyond)
+    smooth = wide[own]
+    if measured is not None:
+        qd = low_pass(measured, cutoff, rate)
+        return Kinematics(smooth, qd, derivative(qd, rate))
+    return Kinematics(smooth, _resting(first[own], smooth, rate), derivative(first, rate)[own])
+
+
+def _under_way(q: np.ndarray, cutoff: float, rate: float) -> tuple[bool, bool]:
+    """Whether most joints have about their usual speeds at the first and at the last instants of q (K, n)."""
+    q = q[:, np.ptp(q, axis=0) > 0]
+    if not q.size:
+        return False, False
+    rows = min(max(2, int(np.ceil(_LOOK * rate / cutoff))), len(q))
+    half = rows // 2
+    usual = np.sqrt(np.square(np.diff(q, axis=0)).mean(0)) * (rows - half)
+    first, last = (np.abs(x[-half:].mean(0) - x[:half].mean(0)) / usual for x in (q[:rows], q[-rows:]))
+    return bool(np.median(first) >= _USUAL), bool(np.median(last) >= _USUAL)
 
 
 def _resting(qd: np.ndarray, q: np.ndarray, rate: float) -> np.ndarray:
@@ -249,7 +339,7 @@ TAIL = 8  # periods of the cut-off after which 1e-8 is left of what the filter s
 DENSE = 16  # instants per period of the cut-off: more of them say nothing new
 _ROWS = 4_000  # instants whose regressor is in memory at a time
 _SAME_RATE = 1e-6  # rates that differ by rounding are thinned alike
-_SETTLING = 0.5  # periods of the cut-off at both ends of a segment in which the filter is not trusted
+_STARTING = 0.5  # 1/cut-off at an end at which the arm starts or stops: joints stick, jerks shake the arm
 
 
 @dataclass(frozen=True)
@@ -341,13 +431,14 @@ def _states(
     used, own, rate = record.usable[segment.nearest], record.own[segment.nearest, None], segment.rate
     if cutoff is None or fastest is None:
         return States(motion, tau[:, 0], used & own, rate, cutoff, tau[:, 1])
-    edge = min(int(np.ceil(_SETTLING * rate / cutoff)), len(tau) // 4)
-    used[:edge] = used[len(tau) - edge :] = False
+    edge = min(int(np.ceil(_STARTING * rate / cutoff)), len(tau) // 4)
+    first, last = _under_way(segment.gridded(record.q), cutoff, rate)
+    used[: 0 if first else edge] = used[len(tau) - (0 if last else edge) :] = False
     thin = max(1, int(rate / (DENSE * fastest) + _SAME_RATE))
     if thin > 1:
         tau = low_pass(tau, 0.4 * rate / thin, rate)
         used = minimum_filter1d(used, 2 * thin + 1, axis=0)
     # By the rows of the file: blocks of it take the same instants as the whole.
-    first = int(record.rows[segment.part.start]) + record.first
-    at = slice((thin // 2 - first) % thin, None, thin)
+    row = int(record.rows[segment.part.start]) + record.first
+    at = slice((thin // 2 - row) % thin, None, thin)
     return States(motion.at(at), tau[at, 0], (used & own)[at], rate / thin, cutoff, tau[at, 1])
