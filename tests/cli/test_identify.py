@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from armdyn import Log, Robot
+from armdyn import Fit, Log, Robot, identify
 from arms import quietly
 from commands import refused, run
 from contact_logs import in_contact
@@ -36,6 +36,26 @@ def test_identify_from_files(files):
     np.testing.assert_allclose(found.gravity(q), files.gravity(q), atol=0.5)
     np.testing.assert_allclose(found.inertia(q), files.inertia(q), atol=0.5)
     assert "small arm: parameters from data" in Path("fit.html").read_text("utf-8")
+
+
+def test_a_saved_fit_is_read_by_report(files, monkeypatch, capsys):
+    plain = ("identify", "arm.toml", "first.csv", "--friction", "plain")
+    assert "wrote fit.json" in run(*plain, "--save", "fit.json")
+    fit, log = Fit.load("fit.json"), Log.load("second.csv")
+    assert np.array_equal(
+        fit.predict(log), identify(files, Log.load("first.csv"), friction="plain").predict(log)
+    )
+    run("report", "arm.toml", "--fit", "fit.json", "--log", "first.csv", "-o", "saved.html")
+    run(*plain, "--report", "direct.html")
+    assert Path("saved.html").read_text("utf-8") == Path("direct.html").read_text("utf-8")
+    assert "joints column, slide, hand" in refused(
+        monkeypatch, capsys, "report", "planar", "--fit", "fit.json"
+    )
+    assert "--log" in refused(monkeypatch, capsys, "report", "planar", "--log", "first.csv")
+    assert "no motion" in refused(monkeypatch, capsys, "report", "arm.toml", "--fit", "fit.json", "--live")
+    assert "--save: 'x.html' is also --report" in refused(
+        monkeypatch, capsys, *plain, "--report", "x.html", "--save", "x.html"
+    )
 
 
 def test_identify_as_json_has_only_json(files):

@@ -287,6 +287,9 @@ def identify(
         Path | None, typer.Option("--output", "-o", help="Write the robot that was found to a robot file.")
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Write a report on one HTML page.")] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Write all of the fit to a JSON file, for drift, report and view.")
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print all numbers as JSON instead of the summary.")
     ] = False,
@@ -295,9 +298,8 @@ def identify(
     other = validate or []
     inputs: list[str | Path] = [robot.source, *logs, *other]
     check_robot_file(output, *inputs)
-    check_output(report, *inputs, option="--report: ")
-    if output and report and (report.resolve() == output.resolve() or is_read(report, output)):
-        raise ArmdynError(f"--report: '{report}' is also --output; choose another file")
+    outputs = {"--output": output, "--report": report, "--save": save}
+    _check_apart(outputs, inputs)
     arm = robot.load()
     options = {"columns": _pairs(columns, "--columns", _column), "units": _pairs(units, "--units", _unit)}
     read = _read([*logs, *other], wrench_frame, **options)
@@ -322,9 +324,22 @@ def identify(
         from armdyn.report import write_fit_report  # brings matplotlib: only when asked for
 
         written.append(write_fit_report(found, report, train, validate=test or None))
+    if save is not None:
+        written.append(found.save(save))
     if not as_json:
         for path in written:
             say(f"wrote {path}")
+
+
+def _check_apart(outputs: dict[str, Path | None], inputs: list[str | Path]) -> None:
+    """Refuse outputs that are inputs, or one another."""
+    before: dict[str, Path] = {}
+    for option, path in outputs.items():
+        check_output(path, *inputs, option=f"{option}: ")
+        for other, known in before.items():
+            if path and (path.resolve() == known.resolve() or is_read(path, known)):
+                raise ArmdynError(f"{option}: '{path}' is also {other}; choose another file")
+        before |= {option: path} if path else {}
 
 
 def _pairs(entries: list[str] | None, option: str, value: Any) -> dict[str, Any] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -24,6 +24,27 @@ from armdyn.cli.common import (
 from armdyn.expression import ArmdynError
 from armdyn.names import one_line
 from armdyn.progress import hide_progress, stage
+from armdyn.robot import Robot
+
+if TYPE_CHECKING:
+    from armdyn.identification import Fit
+
+FitOption = Annotated[
+    Path | None, typer.Option(help="A fit of this robot, as `armdyn identify --save` writes it.")
+]
+
+
+def _fit_of(robot: Robot, path: Path | None) -> Fit | None:
+    """The fit in a file, which must be of an arm with the joints of this one."""
+    if path is None:
+        return None
+    from armdyn.identification import Fit
+
+    found = Fit.load(path)
+    if found.described.coordinates != robot.coordinates:
+        theirs, own = (", ".join(x.coordinates) for x in (found.described, robot))
+        raise ArmdynError(f"--fit: '{path}' is a fit of an arm with the joints {theirs}; this one has {own}")
+    return found
 
 
 @takes_robot
@@ -36,12 +57,30 @@ def report(
     live: Annotated[
         bool, typer.Option("--live", help="Begin with the arm in 3-D, with sliders, torques and the motion.")
     ] = False,
+    fit: FitOption = None,
+    log: Annotated[
+        list[Path] | None, typer.Option(help="With --fit, a log that it learnt from; may be repeated.")
+    ] = None,
 ) -> None:
-    """Write a report about a robot on one HTML page: pictures, tables, equations, proof, torques, limits."""
-    from armdyn.report import write_report  # brings matplotlib: only when asked for
+    """Write a report about a robot on one HTML page: pictures, tables, equations, proof, torques, limits.
 
-    check_output(output, robot.source, trajectory, cycle)
+    With --fit the report is about what was identified, as `armdyn identify --report` writes it.
+    """
+    from armdyn.report import write_fit_report, write_report  # bring matplotlib: only when asked for
+
+    check_output(output, robot.source, trajectory, cycle, fit, *(log or ()))
     loaded = robot.load()
+    found = _fit_of(loaded, fit)
+    if found is None and log:
+        raise ArmdynError("--log: a report has logs with --fit only")
+    if found is not None:
+        if trajectory or cycle or wrench or live:
+            raise ArmdynError("--fit: the report of a fit has no motion, wrench or live page")
+        from armdyn.identification import Log
+
+        logs = [Log.load(path) for path in log or ()]
+        say(f"wrote {write_fit_report(found, output, logs or None)}")
+        return
     motion = motion_of(loaded, trajectory, cycle)
     say(f"wrote {write_report(loaded, output, motion, wrench=wrench_of(wrench), live=live)}")
 
@@ -91,6 +130,7 @@ def view(
     log: Annotated[
         Path | None, typer.Option(help="A log to compare with the robot: CSV, NPZ or Parquet.")
     ] = None,
+    fit: FitOption = None,
     host: Annotated[
         str, typer.Option(help="Address to listen at; 0.0.0.0: all of this machine's.")
     ] = "127.0.0.1",
@@ -108,11 +148,13 @@ def view(
 
     loaded = robot.load()
     motion_of(loaded, trajectory, cycle)  # errors name the options
+    found = _fit_of(loaded, fit)
     recorded = None if log is None else Log.load(log)
     with stage("making the page"):
         bench = open_workbench(
             loaded,
             trajectory or cycle,
+            fit=found,
             log=recorded,
             source=robot.source,
             host=host,

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from pathlib import Path
 from textwrap import wrap
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.stats import norm
 
 from armdyn.display import Shown
+from armdyn.identification import fit_file
 from armdyn.identification.errors import IdentificationError, NothingUsableError, check
 from armdyn.identification.log import Log, Record
 from armdyn.identification.log_files import LogFile
-from armdyn.identification.log_set import LogSet, left_out
+from armdyn.identification.log_set import LogDigest, LogSet, left_out
 from armdyn.identification.regression import RANK, Factors
 from armdyn.identification.selection import NEAR, Chosen, Friction, Trial
 from armdyn.identification.validation import (
@@ -389,6 +391,7 @@ class Fit(Shown):
     remarks: tuple[Remark, ...] = field(repr=False)
     training: Training = field(repr=False)  # where the data moved that entered the fit
     validation: Validation | None = field(default=None, repr=False)  # on the logs of `validate=`
+    logs: tuple[LogDigest, ...] = field(default=(), repr=False)  # that were learnt from
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -607,6 +610,19 @@ class Fit(Shown):
     def summary(self, parameters: bool = True) -> str:
         """Errors, filter, friction and why, added terms, notes and, if wanted, every base parameter."""
         return text(self, parameters)
+
+    def save(self, path: str | Path) -> Path:
+        """Write all of the fit to a JSON file that `Fit.load` reads: it predicts the same, bit for bit.
+
+        The file has robot, description, choices, estimates, their covariance, where the logs moved, and what
+        the logs were (SHA-256), with a checksum and the version of armdyn.
+        """
+        return fit_file.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a fit that `save` wrote; a damaged file, or one of another version, is refused."""
+        return fit_file.load(cls, path)
 
     def to_dict(self) -> dict[str, Any]:
         """All numbers of the fit in lists and texts, for JSON; infinite ones are None."""

@@ -237,6 +237,7 @@ def _fitted(train: LogSet, other: LogSet | None, request: Request, executor: Any
         remarks=(*remarks, *map(Remark, notes)),
         training=training,
         validation=tried,
+        logs=train.digests,
     )
 
 

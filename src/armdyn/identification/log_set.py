@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import file_digest, sha256
 from typing import Any
 
 import numpy as np
 
 from armdyn.expression import shown
 from armdyn.identification.errors import IdentificationError, NothingUsableError
-from armdyn.identification.log import Log, Record
+from armdyn.identification.log import DERIVATIVES, POSITIONS, TORQUES, Log, Record
 from armdyn.identification.log_files import LogFile
 from armdyn.identification.signals import TAIL
 from armdyn.robot import Robot
@@ -19,6 +20,15 @@ BLOCK = 100_000  # samples of a file in memory at a time, without the overlaps
 SLOWEST = 1.0  # Hz: the lowest cut-off that is tried
 _FILTERS = 2  # one after the other: positions, then regressors
 _OF_OVERLAP = 2  # a part of a file has at least so many times as many samples as the overlap on a side
+
+
+@dataclass(frozen=True)
+class LogDigest:
+    """A log by which a fit can say what it was made from."""
+
+    name: str
+    samples: int
+    sha256: str  # of its channels, in memory as little-endian floats; of a log in a file, of its bytes
 
 
 @dataclass(frozen=True)
@@ -48,6 +58,11 @@ class LogSet:
                 'validate: "rest" are the samples that samples= leaves out of the fit, and it leaves out none'
             )
         return LogSet(self.robot, tuple(log for log, _ in left), tuple(mask for _, mask in left))
+
+    @property
+    def digests(self) -> tuple[LogDigest, ...]:
+        """Names, sizes and SHA-256 of the logs."""
+        return tuple(LogDigest(log.name, len(log), _digest(log)) for log in self.logs)
 
     # ---- all of them -----------------------------------------------------------------------------------
 
@@ -133,6 +148,17 @@ def left_out(log: Log, reason: NothingUsableError) -> str:
 def reach(rate: float, cutoff: float | None) -> int:
     """Samples beside a part of a file that its filters see."""
     return int(np.ceil(_FILTERS * TAIL * rate / (cutoff or SLOWEST))) if np.isfinite(rate) else 0
+
+
+def _digest(log: Log | LogFile) -> str:
+    if isinstance(log, LogFile):
+        with log.path.open("rb") as file:
+            return file_digest(file, "sha256").hexdigest()
+    found = sha256()
+    for channel in ("t", *POSITIONS, *TORQUES, *DERIVATIVES, "wrench"):
+        if (x := getattr(log, channel)) is not None:
+            found.update(f"{channel}{x.shape}".encode() + np.asarray(x, "<f8").tobytes())
+    return found.hexdigest()
 
 
 # ---- what callers give -------------------------------------------------------------------------------------
