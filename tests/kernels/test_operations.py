@@ -9,7 +9,7 @@ from armdyn.program.program import Recorder
 from kernel_tools import kernel_of
 
 SPECIAL = [0.0, -0.0, 1.0, -2.5, 0.3, 1e-300, np.inf, -np.inf, np.nan]
-ROUGH = {"sin": 4, "cos": 4, "exp": 4}  # units of the last place; all others are exact
+ROUGH = {"sin": 4, "cos": 4, "exp": 4, "tanh": 4}  # units of the last place; all others are exact
 
 
 def kernel_with(op):

@@ -22,6 +22,7 @@ VALUES = {
     "cos": np.cos,
     "sqrt": np.sqrt,
     "exp": np.exp,
+    "tanh": np.tanh,
     "abs": np.abs,
     "sign": np.sign,
     "min": np.minimum,

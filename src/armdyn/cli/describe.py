@@ -156,7 +156,7 @@ def _friction(model: RobotModel) -> RobotTable:
     surfaces = [surface for surface in surfaces if not surface[2].is_zero]
     kinds = {joint for _, joint, _ in surfaces}
     shared = friction_units(kinds.pop()) if len(kinds) == 1 else {}
-    keys = ("coulomb", *SINGLE, "stribeck", "stribeck velocity")
+    keys = ("coulomb", *SINGLE, "stribeck", "stribeck velocity", "width")
     heads = [f"{key} [{shared[key]}]" if key in shared else key for key in keys]
     rows = []
     for name, joint, friction in surfaces:

@@ -18,7 +18,7 @@ from armdyn.model.robot_model import RobotModel
 from armdyn.model.vector import apply
 from armdyn.names import listed, quoted
 
-_FRICTION_KEYS = (*SINGLE, "coulomb", "stribeck")
+_FRICTION_KEYS = (*SINGLE, "coulomb", "stribeck", "width")
 _LIMIT_KEYS = tuple(field.name for field in fields(Limits))
 
 
@@ -40,11 +40,12 @@ def with_motors(model: RobotModel, motors: object) -> RobotModel:
     return _changed(model, "with_motors", motors, changed)
 
 
-def with_friction(model: RobotModel, friction: object) -> RobotModel:
+def with_friction(model: RobotModel, friction: object, width: object = None) -> RobotModel:
     """The robot with this friction of its joints: tables with the keys of the robot file's friction.
 
     A key replaces what the joint had, None takes it away, the others stay. None in the place of a table takes
-    all friction of the joint away, that of its motor too; None alone that of all joints.
+    all friction of the joint away, that of its motor too; None alone that of all joints. `width`, if given,
+    is that of all joints, or of one after the other.
     """
 
     def changed(link: Link, given: object) -> Link:
@@ -58,8 +59,23 @@ def with_friction(model: RobotModel, friction: object) -> RobotModel:
         )
 
     if friction is None:
-        return replace(model, links=tuple(changed(link, None) for link in model.links))
-    return _changed(model, "with_friction", friction, changed)
+        found = replace(model, links=tuple(changed(link, None) for link in model.links))
+    else:
+        found = _changed(model, "with_friction", friction, changed)
+    return found if width is None else _changed(found, "with_friction", _widths(found, width), changed)
+
+
+def _widths(model: RobotModel, width: Any) -> dict[str, dict[str, Any]]:
+    """Tables with the widths of moving joints, by the names of their links."""
+    count = len(model.moving)
+    values = list(width) if isinstance(width, (list, tuple)) or hasattr(width, "tolist") else [width] * count
+    if len(values) != count:
+        raise DescriptionError(
+            f"with_friction: width: found {len(values)} numbers; one is expected, or one for each of the "
+            f"{count} joints"
+        )
+    numbers = [x.item() if hasattr(x, "item") else x for x in values]
+    return {link.name: {"width": x} for link, x in zip(model.moving, numbers, strict=True)}
 
 
 def with_limits(model: RobotModel, limits: object) -> RobotModel:
@@ -128,7 +144,9 @@ def _motor_defaults(motor: Motor | None, reader: Reader) -> dict[str, Any]:
         "inertia": {"axial": motor.axial, "transverse": motor.transverse},
         "mass": motor.mass,
         "coupling": dict(motor.coupling),
-        "friction": {key: x for key, x in motor.friction.table.items() if TERMS[key].at_motors},
+        "friction": {
+            key: x for key, x in motor.friction.table.items() if key == "width" or TERMS[key].at_motors
+        },
         "torque_constant": motor.torque_constant,
         "limits": {key: x for key, x in vars(motor.limits).items() if x is not None},
         "damping": motor.damping,
@@ -148,4 +166,5 @@ def _referred(motor: Motor, gear: Expression, reader: Reader) -> Motor:
     friction = motor.friction
     old = friction.coefficients
     new = {name: x * TERMS[name].referred(by) for name, x in old.items() if not x.is_zero}
-    return replace(motor, gear=gear, axial=motor.axial * by * by, friction=friction.of(new))
+    referred = friction.of(new, width=friction.width / abs(by))
+    return replace(motor, gear=gear, axial=motor.axial * by * by, friction=referred)

@@ -20,7 +20,7 @@ from armdyn.names import one_line, quoted
 Entry = int | float | str | bool | None
 _MISSING = {  # what a missing key means, where that is a number
     **dict.fromkeys(("mass", "transverse", "theta"), 0),
-    **dict.fromkeys((*SINGLE, "coulomb", "level"), 0),
+    **dict.fromkeys((*SINGLE, "coulomb", "level", "width"), 0),
     **dict.fromkeys(("stiffness", "rest", "force", "damping", "guess"), 0),
     **dict.fromkeys(("xx", "xy", "xz", "yy", "yz", "zz", "x", "y", "z", "roll", "pitch", "yaw"), 0),
     "torque_constant": 1,
@@ -61,6 +61,8 @@ _JOINT_UNITS = {  # of turning and of sliding joints
     **{f"friction.{name}": (term.unit("N m", "rad"), term.unit("N", "m")) for name, term in TERMS.items()},
     "friction.stribeck.level": ("N m", "N"),
     "friction.stribeck.velocity": ("rad/s", "m/s"),
+    "friction.width": ("rad/s", "m/s"),
+    "motor.friction.width": ("rad/s", "rad/s"),
     **dict.fromkeys(("spring.stiffness", "motor.stiffness"), ("N m/rad", "N/m")),
     **dict.fromkeys(("spring.rest", "guess"), ("rad", "m")),
     "motor.damping": ("N m s/rad", "N s/m"),

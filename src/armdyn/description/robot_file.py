@@ -522,8 +522,9 @@ def read_friction(reader: Reader, at_motor: bool = False) -> Friction:
         table = reader.sub("stribeck")
         values["stribeck"], velocity = table.number("level"), table.number("velocity")
         table.finish()
+    width = reader.number("width", 0)
     reader.finish()
-    return Friction.of(values, velocity)
+    return Friction.of(values, velocity, width)
 
 
 def _coulomb(reader: Reader) -> dict[str, Expression]:

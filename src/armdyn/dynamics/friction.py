@@ -16,13 +16,14 @@ from armdyn.model.vector import Scalar
 def friction_torques(
     mechanism: Mechanism,
     qd: Sequence[Scalar],
-    directions: Sequence[Scalar] | None = None,
+    directions: Sequence[Scalar | None] | None = None,
     rigid: Sequence[Scalar] | None = None,
     q: Sequence[Scalar] | None = None,
 ) -> list[Scalar]:
     """F_v q̇ + F_s sgn(q̇) of (7.42) with the further terms of `model/friction.py`, and coupled motors' Kᵀ(…).
 
-    `directions` are those in which the surfaces slide, one each; by default the signs of their speeds.
+    `directions` are those in which the surfaces slide, one each; by default the signs of their speeds, smooth
+    ones where they have a width.
     `rigid` are the torques τ_r without friction; without them load friction is left out. In a robot with
     closed chains the joints that follow rub too, depending on the posture q.
     """
@@ -44,7 +45,7 @@ def at_posture(mechanism: Mechanism, q: Sequence[Scalar] | None) -> Following:
 def friction_on_positions(
     mechanism: Mechanism,
     qd: Sequence[Scalar],
-    directions: Sequence[Scalar] | None,
+    directions: Sequence[Scalar | None] | None,
     rigid: Mapping[int, Scalar] | None,
 ) -> list[Scalar]:
     """Friction over the positions of joints, which move with q̇."""
@@ -87,7 +88,8 @@ def load_factors(mechanism: Mechanism, qd: Sequence[Scalar], torques: Sequence[S
             if mechanism.loops:  # load friction is that of coordinates only
                 i = mechanism.free.index(i)
                 surface = replace(surface, row=((i, k),))
-            factors[i] = 1 + surface.share * (sign(surface.speed(qd)) * sign(torques[i]))
+            way = surface.sliding(surface.speed(qd)).direction
+            factors[i] = 1 + surface.share * (way * sign(torques[i]))
     return factors
 
 

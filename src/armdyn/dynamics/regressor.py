@@ -57,7 +57,8 @@ def with_friction(
         joint, part, term = parameter.joint, parameter.kind.part, parameter.kind.entry
         if part in ("joint", "motor", "idler", "damper") and term in TERMS:
             surface = surfaces[part, joint]
-            velocities = sliding if sliding is not None and TERMS[term].jumps else qd
+            jumps = TERMS[term].jumps and not surface.is_rounded
+            velocities = sliding if sliding is not None and jumps else qd
             felt_there: list[Scalar] = [0] * mechanism.positions
             for i, y in _of_friction(surface, term, velocities):
                 felt_there[i] = felt_there[i] + y

@@ -123,6 +123,8 @@ class Basis:
         self.speeds = tuple(surface for surface in self.exact.friction if not _of_one(surface.row))
         numbered = enumerate(self.exact.friction)
         self.bells = {f"bell{e + 1}": f for e, f in numbered if f.row and f.is_paced}
+        rounded = ((e, f) for e, f in enumerate(self.exact.friction) if f.row and f.is_rounded)
+        self.tanhs = {f"tanh{e + 1}": f for e, f in rounded}
         self.loads = {f"absr{f.row[0][0] + 1}": f.row[0][0] for f in self.exact.friction if f.has_load}
         related = [x for angle in self._angles for x in angle.atoms]
         related += [Expression.symbol(f"q{i + 1}") for i in self.measured]
@@ -242,7 +244,7 @@ class Basis:
         related: Sequence[Run] = (),
     ) -> Ring:
         check_joints(self.n)
-        opaque = (*self.bells, *self.loads)
+        opaque = (*self.bells, *self.tanhs, *self.loads)
         given, runs = (joints, ()) if joints else (self.joints, self.runs)
         shared = related if joints else self.related
         ring = Ring(given, atoms | inverted, inverted, len(self.speeds), (*opaque, *names), runs, shared)
@@ -251,6 +253,9 @@ class Basis:
         for name, friction in self.bells.items():
             width = ring.constant(friction.stribeck_velocity)
             ring.register_bell(_along(ring, friction.row, "qd"), width, name)
+        for name, friction in self.tanhs.items():
+            width = ring.constant(Expression.of(friction.width))
+            ring.register_tanh(_along(ring, friction.row, "qd"), width, name)
         if joints is None:
             for angle in self._angles:
                 ring.register_angle(_along(ring, angle.row, "q"), *angle.cos_sin(ring))
@@ -291,7 +296,8 @@ class Basis:
         """A text in the description's symbols and joint variables as an element (of the full ring).
 
         Joints enter as c1 s1 c12 c1_to_12 …, cos(q1), sin(q1 + q2), q1 (prismatic), qd1, qdd1, sgn1, bell1
-        (exp(−(qd1/v)²) of Stribeck friction), absr1 (|τ| without friction); a power is written ** or ^.
+        (exp(−(qd1/v)²) of Stribeck friction), tanh1 (tanh(qd1/w) of dry friction with a width), absr1
+        (|τ| without friction); a power is written ** or ^.
         """
         return self.element(parse(text.replace("^", "**"), max_length=_MAX_TEXT), ring)
 

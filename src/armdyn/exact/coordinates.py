@@ -145,7 +145,7 @@ def _speeds(found: InCoordinates, printer: Printer) -> list[Line]:
     rates = [style.generator(f"qd{k + 1}", basis) for k in range(n)]
     rows: dict[str, Row] = {f"sgn{i + 1}": ((i, 1),) for i in range(n)}
     rows |= {f"sgnm{i + 1}": surface.row for i, surface in enumerate(basis.speeds)}
-    rows |= {name: surface.row for name, surface in basis.bells.items()}
+    rows |= {name: surface.row for name, surface in (basis.bells | basis.tanhs).items()}
     lines: dict[str, list[str]] = {}
     for name in sorted(_used(found) & rows.keys()):
         row = [
@@ -157,6 +157,9 @@ def _speeds(found: InCoordinates, printer: Printer) -> list[Line]:
             lines[_old_speed(replace(style, letters=("", "")), basis, name, rows[name])] = terms
         elif name.startswith("sgn"):
             lines[name] = [style.function("sign", style.sum(terms))]
+        elif name in basis.tanhs:
+            ratio = style.quotient(style.parentheses(style.sum(terms)), [str(basis.tanhs[name].width)])
+            lines[name] = [style.function("tanh", ratio)]
         else:
             ratio = style.quotient(
                 style.parentheses(style.sum(terms)), [str(basis.bells[name].stribeck_velocity)]
@@ -166,9 +169,9 @@ def _speeds(found: InCoordinates, printer: Printer) -> list[Line]:
 
 
 def _old_speed(style: Style, basis: Basis, name: str, row: Row) -> str:
-    """The speed inside a sign or a bell, as friction writes it."""
-    if name in basis.bells:
-        return style.speed_of(basis, basis.bells[name])
+    """The speed inside a sign, a bell or a tanh, as friction writes it."""
+    if surface := basis.bells.get(name) or basis.tanhs.get(name):
+        return style.speed_of(basis, surface)
     if name.startswith("sgnm"):
         return style.speed(basis, int(name[4:]) - 1)
     return style.generator(f"qd{row[0][0] + 1}", basis)

@@ -125,16 +125,17 @@ def _speed_row(basis: Basis, name: str) -> Row:
     if match := re.fullmatch(r"sgn(m?)(\d+)", name):
         i = int(match[2]) - 1
         return basis.speeds[i].row if match[1] else ((i, 1),)
-    return basis.bells[name].row if name in basis.bells else ()
+    surface = basis.bells.get(name) or basis.tanhs.get(name)
+    return () if surface is None else surface.row
 
 
 def _faded(name: str, speed: Expression) -> Expression:
-    """sign(v) or exp(−(v/width)²) of a speed that is known."""
+    """sign(v), exp(−(v/width)²) or tanh(v/width) of a speed that is known."""
     number = speed.number
     if number is not None and name.startswith("sgn"):
         return Expression.of((number > 0) - (number < 0))
     if number == 0:
-        return ONE
+        return ZERO if name.startswith("tanh") else ONE
     raise ArmdynError(
         f"{name}: it is exact for a speed that is a number only, not '{speed}'; value() takes numbers"
     )
@@ -162,6 +163,10 @@ def differentiated(basis: Basis, poly: Poly, name: str) -> Poly:
             inside = Expression.of(fading.stribeck_velocity) * _summed(fading.row, {}, "qd")
             if name in inside.symbols():
                 raise ArmdynError(f"{opaque}: exp(-(v/width)**2) has no derivative in closed form here")
+        if opaque in basis.tanhs:
+            inside = Expression.of(basis.tanhs[opaque].width) * _summed(basis.tanhs[opaque].row, {}, "qd")
+            if name in inside.symbols():
+                raise ArmdynError(f"{opaque}: tanh(v/width) has no derivative in closed form here")
     if variable := _VARIABLE.fullmatch(name):
         return poly.by_joint(int(variable[2]) - 1) if variable[1] == "q" else poly.derivative(name)
     slopes = {g: x for g in used if (x := _slope(_constant(poly.ring, g), name))}
@@ -267,6 +272,8 @@ class _State:
             speed = self._along(row)
             if name.startswith("sgn"):
                 return float((speed > 0) - (speed < 0))
+            if name in basis.tanhs:
+                return math.tanh(speed / self._number(basis.tanhs[name].width))
             return math.exp(-((speed / self._number(basis.bells[name].stribeck_velocity)) ** 2))
         if name in basis.loads:
             return self._load(basis.loads[name])

@@ -148,6 +148,9 @@ class Handover:
             surface = basis.bells[name]
             width = self.constant(Expression.of(surface.stribeck_velocity))
             return sympy.exp(-((self._speed(surface.row) / width) ** 2))
+        if name in basis.tanhs:
+            surface = basis.tanhs[name]
+            return sympy.tanh(self._speed(surface.row) / self.constant(Expression.of(surface.width)))
         if name in basis.loads:
             return sympy.Abs(self.rigid[basis.loads[name]])
         inverse = name.startswith("1/")
@@ -217,7 +220,7 @@ def _rigid(basis: Basis) -> list[Poly]:
 # ---- a script --------------------------------------------------------------------------------------------
 
 
-_TAKEN = ("Abs", "Matrix", "Rational", "Symbol", "cos", "exp", "pi", "sign", "sin", "sqrt")
+_TAKEN = ("Abs", "Matrix", "Rational", "Symbol", "cos", "exp", "pi", "sign", "sin", "sqrt", "tanh")
 
 
 def sympy_source(title: str, handed: SympyEquations) -> str:
@@ -314,6 +317,8 @@ class _SympyReader:
             return self._sign(x)
         if isinstance(x, sympy.exp):
             return self._bell(x)
+        if isinstance(x, sympy.tanh):
+            return self._tanh(x)
         if isinstance(x, sympy.Abs) and (load := self._load(x)) is not None:
             return load
         return self.basis.element(read_expression(x), self.ring)
@@ -328,10 +333,18 @@ class _SympyReader:
         """exp(−(v/width)²) of Stribeck friction."""
         exponent = read_expression(x.args[0])
         for name, surface in self.basis.bells.items():
-            terms = [Expression.of(k) * Expression.symbol(f"qd{j + 1}") for j, k in surface.row]
-            ratio = sum(terms, Expression.of(0)) / surface.stribeck_velocity
+            ratio = _summed(surface.row) / surface.stribeck_velocity
             if exponent == -(ratio * ratio):
                 return self.ring.gen(name)
+        raise NotInEquationsError(f"'{x}' is not in these equations")
+
+    def _tanh(self, x: Any) -> Poly:
+        """tanh(v/width), the smooth sign of dry friction."""
+        inside = read_expression(x.args[0])
+        for name, surface in self.basis.tanhs.items():
+            ratio = _summed(surface.row) / surface.width
+            if inside in (ratio, -ratio):
+                return self.ring.gen(name) if inside == ratio else -self.ring.gen(name)
         raise NotInEquationsError(f"'{x}' is not in these equations")
 
     def _load(self, x: Any) -> Poly | None:
@@ -344,6 +357,12 @@ class _SympyReader:
             if factor and inside == rigid[i].p * factor:
                 return Poly(self.ring, self.ring.gen(name).p * abs(factor))
         return None
+
+
+def _summed(row: Row) -> Expression:
+    """Σ k_j q̇_j, exact."""
+    terms = [Expression.of(k) * Expression.symbol(f"qd{j + 1}") for j, k in row]
+    return sum(terms, Expression.of(0))
 
 
 def _is_below(factor: Any) -> bool:

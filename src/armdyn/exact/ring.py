@@ -162,6 +162,7 @@ class Ring:
         self.one = Poly(self, self.context.constant(1))
         self._signs: list[tuple[Any, Any]] = []
         self._bells: list[tuple[Any, Any, Any]] = []
+        self._tanhs: list[tuple[Any, Any, Any]] = []
         self._angles: list[tuple[Any, Poly, Poly]] = []
         self._varying = self._find_varying()
         self._relations: list[tuple[tuple[int, ...], Any]] = []
@@ -247,6 +248,16 @@ class Ring:
             if width == registered and p in (speed, -speed):
                 return generator
         raise ValueError(f"exp(-({p}/({width}))^2) has no generator")
+
+    def register_tanh(self, speed: Poly, width: Poly, name: str) -> None:
+        """Make tanh(speed/width) the opaque generator `name`."""
+        self._tanhs.append((speed.p, width.p, self._g(name)))
+
+    def smooth_sign(self, p: Any, width: Any) -> Any:
+        for speed, registered, generator in self._tanhs:
+            if width == registered and p in (speed, -speed):
+                return generator if p == speed else -generator
+        raise ValueError(f"tanh({p}/({width})) has no generator")
 
     def register_angle(self, angle: Poly, c: Poly, s: Poly) -> None:
         """Make c and s the cosine and sine of a sum of coordinates."""
@@ -390,6 +401,10 @@ class Poly:
     def bell(self, width: Any) -> Poly:
         """exp(−(x/width)²), opaque."""
         return Poly(self.ring, self.ring.bell(self.p, (self.ring.zero + width).p))
+
+    def smooth_sign(self, width: Any) -> Poly:
+        """tanh(x/width), opaque."""
+        return Poly(self.ring, self.ring.smooth_sign(self.p, (self.ring.zero + width).p))
 
     def sqrt(self) -> Poly:
         raise ArmdynError(

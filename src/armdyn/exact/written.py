@@ -140,10 +140,13 @@ def _speeds(equations: ClosedForm, style: Style) -> list[tuple[str, list[str]]]:
 
 
 def bells(equations: ClosedForm, style: Style) -> list[tuple[str, list[str]]]:
-    """What a plain style writes bell1 for."""
+    """What a plain style writes bell1 and tanh1 for."""
     if style.glyph is not None:
         return []
-    return [(name, [style.bell(equations.basis, f)]) for name, f in equations.basis.bells.items()]
+    basis = equations.basis
+    found = [(name, [style.bell(basis, f)]) for name, f in basis.bells.items()]
+    rounded = [(name, f) for name, f in basis.tanhs.items() if f.has(lambda term: term.turns)]
+    return found + [(name, [style.tanh(basis, f)]) for name, f in rounded]
 
 
 def loads(basis: Basis, style: Style) -> str:

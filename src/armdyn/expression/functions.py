@@ -39,6 +39,24 @@ def sign(x: Any) -> Any:
     return x.sign() if hasattr(x, "sign") else np.sign(x)
 
 
+def smooth_sign(x: Any, width: Any) -> Any:
+    """tanh(x/width), which is the sign from about three widths on; the sign itself where the width is 0.
+
+    Of arrays, the widths may differ and some be 0.
+    """
+    if type(x) is int and x == 0:
+        return 0
+    if isinstance(width, np.ndarray):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(width > 0, np.tanh(x / width), np.sign(x))
+    if isinstance(width, int | float) and width == 0:
+        return sign(x)
+    if hasattr(x, "smooth_sign"):
+        return x.smooth_sign(width)
+    ratio = x / width
+    return ratio.tanh() if hasattr(ratio, "tanh") else np.tanh(ratio)
+
+
 def bell(x: Any, width: Any) -> Any:
     """exp(−(x/width)²): 1 at zero, 1/e at the width."""
     if type(x) is int and x == 0:

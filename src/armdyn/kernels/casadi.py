@@ -25,6 +25,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "cos": casadi.cos,
     "sqrt": casadi.sqrt,
     "exp": casadi.exp,
+    "tanh": casadi.tanh,
     "abs": casadi.fabs,
     "sign": casadi.sign,
     "min": lambda a, b: casadi.if_else(a < b, a, b),  # of two that are equal, the second

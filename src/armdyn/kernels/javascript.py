@@ -17,6 +17,7 @@ _OWN = {
     "cos": "Math.cos({0})",
     "sqrt": "Math.sqrt({0})",
     "exp": "Math.exp({0})",
+    "tanh": "Math.tanh({0})",
     "abs": "Math.abs({0})",
 }  # what C spells otherwise
 

@@ -50,6 +50,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {  # with the slopes of `program.ops
     "cos": jnp.cos,
     "sqrt": jnp.sqrt,
     "exp": jnp.exp,
+    "tanh": jnp.tanh,
     "abs": lambda a: a * jnp.sign(a),  # with slope 0 at 0, where JAX's own has 1
     "sign": jnp.sign,
     "min": _minimum,

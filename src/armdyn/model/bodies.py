@@ -231,17 +231,20 @@ def driving_friction(model: RobotModel, link: Link) -> str | None:
     counted = {name: x for name, x in TERMS.items() if not (x.is_constant or x.is_loaded)}
     found = {name: model.value(x) for name, x in joint_friction(model, link).items()}
     velocity, limit = model.value(link.friction.stribeck_velocity), model.value(link.limits.velocity or 0)
+    width = model.value(link.friction.width)
     known = {name: x for name, x in found.items() if x is not None}
-    if len(known) < len(found) or velocity is None or limit is None:
+    if len(known) < len(found) or velocity is None or limit is None or width is None:
         return None
     free = {name: known[name] for name, term in counted.items() if not term.brakes and term.is_curved}
     if all(x >= 0 for x in free.values()):
         return None
     highest = limit if link.limits.velocity is not None else 10 * velocity + _decided(known, counted, free)
-    v = np.concatenate([np.linspace(0, highest, 2001), np.linspace(0, min(4 * velocity, highest), 2001)])
-    v.sort()
-    surface = Surface(0, (), stribeck_velocity=velocity).with_coefficients({x: known[x] for x in counted})
-    braking = np.minimum(*(s * np.asarray(surface.torque(s * v, s)) for s in (1.0, -1.0)))
+    near = (min(4 * x, highest) for x in (velocity, width))
+    v = np.sort(np.concatenate([np.linspace(0, x, 2001) for x in (highest, *near)]))
+    surface = Surface(0, (), stribeck_velocity=velocity, width=width)
+    surface = surface.with_coefficients({x: known[x] for x in counted})
+    ways = (s * np.asarray(surface.torque(s * v, None if width else s)) for s in (1.0, -1.0))
+    braking = np.minimum(*ways)
     drives = np.flatnonzero(braking < -1e-9 * max(abs(x) for x in known.values()))
     if not drives.size:
         return None

@@ -634,7 +634,8 @@ class _Naming:
             named = levels(self(forward, f"Fp{suffix}"), self(backward, f"Fn{suffix}"))
         named |= {x: self(f[x], f"{TERMS[x].symbol}{suffix}") for x in (*SINGLE, "stribeck")}
         velocity = f.stribeck_velocity
-        return Friction.of(named, velocity if f["stribeck"].is_zero else self(velocity, f"vs{suffix}"))
+        velocity = velocity if f["stribeck"].is_zero else self(velocity, f"vs{suffix}")
+        return Friction.of(named, velocity, self(f.width, f"w{suffix}"))
 
     def motor(self, motor: Motor, i: int) -> Motor:
         return replace(

@@ -2,13 +2,16 @@
 
 Friction acts on a surface: a joint, or a motor that turns with several joints. The speed of a surface is
 v = Σ k_j q̇_j along its row. Its friction is a sum of terms, each a coefficient times a function of the speed
-and of the direction of sliding s (1, −1, or 0 at rest); joint j feels k_j times it:
+and of the direction of sliding s = sgn(v) (1, −1, or 0 at rest); joint j feels k_j times it:
 
     Fv v + Fs s + Fa s² + F0 + Fst exp(−(v/v_s)²) s + Fcu v³ + Fl |τ_r| s
 
 The Stribeck velocity v_s is a fixed number. τ_r is the joint's torque without friction: the last term is the
 only one that depends on more than the speed, and the only one in which the torque is not linear in the
 parameters (τ_r depends on the others).
+
+A surface may have a width w > 0. Then s is tanh(v/w), in every term: nothing jumps, nothing holds the surface
+at rest, and dry friction is part of its smooth friction.
 
 A further term is a row of `TERMS`. All else follows from its function: whether it jumps with the direction
 and so holds a joint at rest, with which power of the speed it grows, its unit, what a gear makes of it.
@@ -25,7 +28,7 @@ from operator import mul
 from typing import Any, Literal, TypeAlias
 
 from armdyn.expression import ZERO, Expression
-from armdyn.expression.functions import bell, sign, sqrt
+from armdyn.expression.functions import bell, smooth_sign, sqrt
 from armdyn.model.errors import ModelError
 from armdyn.model.vector import Scalar
 
@@ -93,6 +96,11 @@ class Term:
         """p, where it is k^p times as large if all speeds are k times as large."""
         return Fraction(log2(self._at(2, 1, 2) / self._at(1, 1))).limit_denominator(100)
 
+    @cached_property
+    def turns(self) -> bool:
+        """Whether it depends on the direction, so that a width changes it."""
+        return self._at(1, 1) != self._at(1, 0)
+
     @property
     def grows(self) -> bool:
         """Whether it grows with speed."""
@@ -151,6 +159,7 @@ class Surface:
     row: Row
     values: tuple[Scalar, ...] = _NOTHING  # the coefficients, in the order of `TERMS`
     stribeck_velocity: Scalar = 1  # rad/s or m/s, fixed
+    width: Scalar = 0  # of the smooth sign tanh(v/w), in the unit of v, fixed; 0: the sign itself
     part: Literal["joint", "motor", "idler", "damper"] = "joint"  # a damper: of an elastic transmission
 
     def __getitem__(self, term: str) -> Scalar:
@@ -178,7 +187,7 @@ class Surface:
         return along(self.row, qd)
 
     def torque(self, speed: Scalar, direction: Scalar | None = None, load: Scalar = 0) -> Scalar:
-        """The friction on the surface; its direction is the sign of the speed unless given.
+        """The friction on the surface; its direction is the (smooth) sign of the speed unless given.
 
         `load` is |τ_r|, the size of the joint's torque without friction.
         """
@@ -191,26 +200,33 @@ class Surface:
 
     def sliding(self, speed: Scalar, direction: Scalar | None = None, load: Scalar = 0) -> Sliding:
         """The state at this speed, which the terms of friction are functions of."""
-        s = sign(speed) if direction is None else direction
+        s = smooth_sign(speed, self.width) if direction is None else direction
         return Sliding(speed, s, self.stribeck_velocity, load)
 
     def map(self, geometry: Map, parameter: Map) -> Surface:
-        """With its row and Stribeck velocity through `geometry`, its coefficients through `parameter`."""
+        """With its row, Stribeck velocity and width through `geometry`, coefficients through `parameter`."""
         row, values = mapped(geometry, self.row), tuple(parameter(x) for x in self.values)
-        return Surface(self.joint, row, values, geometry(self.stribeck_velocity), self.part)
+        velocity, width = geometry(self.stribeck_velocity), geometry(self.width)
+        return Surface(self.joint, row, values, velocity, width, self.part)
 
     def __add__(self, other: Surface) -> Surface:
-        """The friction of both, which have the same row, and one Stribeck velocity if both have that term."""
+        """The friction of both: of the same row, and with one Stribeck velocity and width if both need it."""
         paced = [surface.stribeck_velocity for surface in (self, other) if surface.is_paced]
         velocity = paced[0] if paced else other.stribeck_velocity
-        if not all(abs(velocity - x) <= 1e-12 * abs(velocity) for x in paced):
-            raise ModelError(
-                f"coordinate {self.row[0][0] + 1} moves joints with Stribeck friction of velocities "
-                f"{velocity:g} and {other.stribeck_velocity:g}, seen from it; they cannot be added: "
-                "one velocity is expected"
-            )
+        turning = [surface.width for surface in (self, other) if surface.has(lambda term: term.turns)]
+        width = turning[0] if turning else other.width
+        for what, of, values in (
+            ("Stribeck friction of velocities", "velocity", paced),
+            ("dry friction of widths", "width", turning),
+        ):
+            if len(values) == 2 and not abs(values[0] - values[1]) <= 1e-12 * abs(values[0]):
+                raise ModelError(
+                    f"coordinate {self.row[0][0] + 1} moves joints with {what} "
+                    f"{values[0]:g} and {values[1]:g}, seen from it; they cannot be added: "
+                    f"one {of} is expected"
+                )
         total = tuple(a + b for a, b in zip(self.values, other.values, strict=True))
-        return replace(self, values=total, stribeck_velocity=velocity)
+        return replace(self, values=total, stribeck_velocity=velocity, width=width)
 
     def at_coordinate(self) -> Surface:
         """The same friction at the coordinate, for a surface that moves with one."""
@@ -218,17 +234,18 @@ class Surface:
         if isinstance(k, int) and k == 1:
             return replace(self, joint=i)
         referred = tuple(TERMS[name].referred(k) * x for name, x in self.coefficients.items())
-        return Surface(i, ((i, 1),), referred, self.stribeck_velocity / abs(k))
+        velocity, width = self.stribeck_velocity / abs(k), self.width and self.width / abs(k)
+        return Surface(i, ((i, 1),), referred, velocity, width)
 
     @property
     def middle(self) -> Scalar:
         """Between the levels of dry friction of a joint that begins to move forward and backward."""
-        return self.only(lambda term: term.jumps and term.is_even).torque(0, 1)
+        return self.dry.only(lambda term: term.is_even).torque(0, 1)
 
     @property
     def reach(self) -> Scalar:
         """How far these levels are from their middle, without what the load adds: so much holds a joint."""
-        return self.only(lambda term: term.sticks and not term.is_loaded).torque(0, 1)
+        return self.dry.only(lambda term: term.sticks and not term.is_loaded).torque(0, 1)
 
     @property
     def levels(self) -> tuple[Scalar, Scalar]:
@@ -248,7 +265,7 @@ class Surface:
     @property
     def is_dry(self) -> bool:
         """Whether its friction jumps with the direction."""
-        return self.has(lambda term: term.jumps)
+        return self.dry.has(lambda term: term.jumps)
 
     @property
     def is_paced(self) -> bool:
@@ -258,17 +275,22 @@ class Surface:
     @property
     def sticks(self) -> bool:
         """Whether its friction can hold a joint at rest."""
-        return self.has(lambda term: term.sticks)
+        return self.dry.has(lambda term: term.sticks)
+
+    @property
+    def is_rounded(self) -> bool:
+        """Whether it has a width: then its friction is smooth, that of the dry terms too."""
+        return not _is_zero(self.width)
 
     @property
     def smooth(self) -> Surface:
         """Without dry friction."""
-        return self.only(lambda term: not term.jumps)
+        return self if self.is_rounded else self.only(lambda term: not term.jumps)
 
     @property
     def dry(self) -> Surface:
         """Dry friction alone."""
-        return self.only(lambda term: term.jumps)
+        return self.only(lambda term: term.jumps and not self.is_rounded)
 
 
 @dataclass(frozen=True)
@@ -281,11 +303,15 @@ class Friction:
 
     values: tuple[Expression, ...] = (ZERO,) * len(TERMS)  # the coefficients, in the order of `TERMS`
     stribeck_velocity: Expression = _ONE  # rad/s or m/s
+    width: Expression = ZERO  # rad/s or m/s, of tanh(v/w) in the place of the sign; 0: the sign
 
     @staticmethod
-    def of(coefficients: Mapping[str, Scalar], stribeck_velocity: Expression = _ONE) -> Friction:
+    def of(
+        coefficients: Mapping[str, Scalar], stribeck_velocity: Expression = _ONE, width: Expression = ZERO
+    ) -> Friction:
         """With these coefficients, by term; those left out are zero."""
-        return Friction(tuple(Expression.of(coefficients.get(name, 0)) for name in TERMS), stribeck_velocity)
+        values = tuple(Expression.of(coefficients.get(name, 0)) for name in TERMS)
+        return Friction(values, stribeck_velocity, width)
 
     def __getitem__(self, term: str) -> Expression:
         return self.coefficients[term]
@@ -297,7 +323,8 @@ class Friction:
 
     def replaced(self, coefficients: Mapping[str, Scalar], velocity: Expression | None = None) -> Friction:
         """With some coefficients in the place of what they were."""
-        return Friction.of({**self.coefficients, **coefficients}, velocity or self.stribeck_velocity)
+        velocity = velocity or self.stribeck_velocity
+        return Friction.of({**self.coefficients, **coefficients}, velocity, self.width)
 
     @property
     def coulomb(self) -> tuple[Expression, Expression]:
@@ -310,11 +337,13 @@ class Friction:
 
     @property
     def table(self) -> dict[str, Any]:
-        """The numbers as the robot file has them, those that are zero included; Stribeck's only if given."""
+        """The numbers as the robot file has them, zeros included; Stribeck's and the width only if given."""
         table: dict[str, Any] = {name: self[name] for name in SINGLE}
         table["coulomb"] = self["coulomb"] if self["asymmetry"].is_zero else list(self.coulomb)
         if not self["stribeck"].is_zero or self.stribeck_velocity != _ONE:
             table["stribeck"] = {"level": self["stribeck"], "velocity": self.stribeck_velocity}
+        if not self.width.is_zero:
+            table["width"] = self.width
         return table
 
 

@@ -242,7 +242,9 @@ def with_parameters(model: RobotModel, values: Sequence[Expression]) -> RobotMod
             links[link.name],
             inertia=target.bodies[joint].inertia - rest.bodies[joint].inertia,
             friction=Friction.of(
-                {name: own[name] - already[name] for name in TERMS}, link.friction.stribeck_velocity
+                {name: own[name] - already[name] for name in TERMS},
+                link.friction.stribeck_velocity,
+                link.friction.width,
             ),
             spring=_joint_spring(model, joint, given),
         )
@@ -297,7 +299,7 @@ def _with_motor(model: RobotModel, joint: int, link: Link, given: dict[Parameter
             )
         return link
     at_motor = {p.kind.entry: x for p, x in given.items() if p.joint == joint and p.kind.part == "motor"}
-    friction = Friction.of(at_motor) if at_motor else motor.friction
+    friction = Friction.of(at_motor, width=motor.friction.width) if at_motor else motor.friction
     stiffness = given.get(Parameter(symbol("elastic", "stiffness"), joint), motor.stiffness)
     damper = given.get(Parameter(symbol("damper", "viscous"), joint), motor.damping)
     motor = replace(motor, axial=given[inertia], friction=friction, stiffness=stiffness, damping=damper)
@@ -309,4 +311,5 @@ def _with_idler(number: int, link: Link, given: dict[Parameter, Expression]) -> 
     assert link.motor is not None
     own = {p.kind.entry: x for p, x in given.items() if p.joint == number and p.kind.part == "idler"}
     motor = replace(link.motor, axial=own.pop("inertia"))
-    return replace(link, motor=replace(motor, friction=Friction.of(own)) if own else motor)
+    friction = Friction.of(own, width=motor.friction.width) if own else motor.friction
+    return replace(link, motor=replace(motor, friction=friction))

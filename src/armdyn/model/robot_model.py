@@ -22,7 +22,7 @@ from armdyn.model.closures import (
     sum_text,
 )
 from armdyn.model.errors import ModelError
-from armdyn.model.friction import TERMS, Row, Surface, mapped
+from armdyn.model.friction import TERMS, Friction, Row, Surface, mapped
 from armdyn.model.inertia import ZERO6, Inertia, Tensor
 from armdyn.model.mechanism import FIXED_BASE, Body, Closing, Mechanism, Place, Rotor, Spring, Strut
 from armdyn.model.parts import NO_SPRING, Limits, Link, Motor, PointSpring, RotorModel, Transform
@@ -31,7 +31,9 @@ from armdyn.names import listed, quoted
 from armdyn.remarks import Remark, notes_of
 
 BASE = "base"
-_RESERVED = re.compile(r"pi|cos|sin|sqrt|abs|inv|base|(c|s|q|qd|qdd|sgn|sgnm|bell|absr)\d+((_\d+)*|_to_\d+)")
+_RESERVED = re.compile(
+    r"pi|cos|sin|sqrt|abs|inv|base|(c|s|q|qd|qdd|sgn|sgnm|bell|tanh|absr)\d+((_\d+)*|_to_\d+)"
+)
 
 
 @dataclass(frozen=True)
@@ -254,6 +256,22 @@ def _friction_problems(model: RobotModel, link: Link) -> Iterator[str]:
         yield f"{where}.stribeck.velocity: found {velocity:g}; a positive speed is allowed"
     if share is not None and not -1 < share < 1:
         yield f"{where}.load: found {share:g}; zero or more and less than 1 is allowed"
+    yield from _width_problems(model, link.friction, where)
+    if link.motor is None or link.motor.friction.width.is_zero:
+        return
+    yield from _width_problems(model, link.motor.friction, f"link {quoted(link.name)}: motor.friction")
+    alone = _spun_by(model, link) if link.joint == "fixed" else link.name
+    if alone is not None and (link.joint == "fixed" or not (is_coupled(link.motor) or link.elastic)):
+        yield (
+            f"link {quoted(link.name)}: motor.friction.width: the motor turns with the joint of "
+            f"{quoted(alone)} alone and rubs with it; give the width to that joint's friction"
+        )
+
+
+def _width_problems(model: RobotModel, friction: Friction, where: str) -> Iterator[str]:
+    width = model.value(friction.width)
+    if width is not None and not friction.width.is_zero and not width > 0:
+        yield f"{where}.width: found {width:g}; a positive speed is allowed, or 0 itself for the sign"
 
 
 def _loaded_followers(model: RobotModel) -> Iterator[str]:
@@ -541,16 +559,19 @@ def _surfaces(
     """Surfaces over joints: of joints, of motors whose friction is not part of these, of dampers."""
     found = []
     for j, link in enumerate(model.moving):
-        own = Surface(j, ((j, 1),), stribeck_velocity=link.friction.stribeck_velocity)
+        own = Surface(
+            j, ((j, 1),), stribeck_velocity=link.friction.stribeck_velocity, width=link.friction.width
+        )
         found.append(own.with_coefficients(joint_friction(model, link)))
     found += [Surface(driver[link.name], ((driver[link.name], 1),)) for link in model.elastic]
     for link in model.moving:
         if link.motor is not None and has_motor_friction(model, link):
-            values = link.motor.friction.values
-            found.append(Surface(joint_of[link.name], rows[link.name], values, part="motor"))
+            own = Surface(joint_of[link.name], rows[link.name], width=link.motor.friction.width, part="motor")
+            found.append(own.with_coefficients(link.motor.friction.coefficients))
     for i, link in enumerate(idlers(model)):
         if link.motor is not None and has_idler_friction(model, link):
-            found.append(Surface(i, rows[link.name], link.motor.friction.values, part="idler"))
+            own = Surface(i, rows[link.name], width=link.motor.friction.width, part="idler")
+            found.append(own.with_coefficients(link.motor.friction.coefficients))
     for link in model.elastic:
         if not damping(link).is_zero:
             row = _twist(link, joint_of, driver)

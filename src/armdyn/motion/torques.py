@@ -188,6 +188,7 @@ class SpeedParts:
     static: np.ndarray  # gravity, offsets, wrenches
     offset: np.ndarray  # the part of `static` that is friction
     load: np.ndarray  # Fl s: load friction in parts of |τ_r|, the torque without friction
+    slowness: np.ndarray  # w/|v| of load friction with a width, whose part is Fl tanh(ṙ v/w); else 0
     speeds: np.ndarray  # (N, K) of the surfaces of K curves
     rows: np.ndarray  # (N, K, n) of these surfaces
     curves: Curves  # friction that depends on the rate in any other way
@@ -200,6 +201,13 @@ class SpeedParts:
     def curved(self, rate: Any) -> np.ndarray:
         """Friction (N, n) of the curves at a rate, or at one per state (N, 1)."""
         return gathered(self.rows, self.curves.at(rate * self.speeds, np.sign(self.speeds)))
+
+    def loaded(self, rate: Any) -> np.ndarray:
+        """Load friction (N, n) in parts of |τ_r| at a rate, or at one per state (N, 1)."""
+        if not self.slowness.any():
+            return self.load
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(self.load * np.where(self.slowness > 0, np.tanh(rate / self.slowness), 1.0))
 
     def slope(self, rate: Any) -> np.ndarray:
         """Its derivative (N, n) by the rate."""
@@ -220,7 +228,7 @@ class SpeedParts:
             total = rate * (rate * self.squared + self.linear) + self.dry + self.static
             return np.asarray(total + further)
         rigid = rate * rate * self.squared + self.static - self.offset + further
-        friction = rate * self.linear + self.dry + self.offset + self.load * np.abs(rigid)
+        friction = rate * self.linear + self.dry + self.offset + self.loaded(rate) * np.abs(rigid)
         return np.asarray(rigid + friction + self.curved(rate))
 
 
@@ -235,10 +243,11 @@ def speed_parts(robot: Robot, q: Any, qd: Any, qdd: Any, wrench: SteadyWrench = 
     dry = rubbing - linear - friction.curves.torque(qd)
     loaded = np.asarray(robot.inverse_dynamics(q, qd, qdd, wrench)) - rubbing - friction.offset
     squared = friction.rigid(loaded, qd) - (static - friction.offset)
-    offset, load = np.broadcast_to(friction.offset, q.shape), friction.shares_of(qd)
+    offset, load = np.broadcast_to(friction.offset, q.shape), friction.shares(friction.speed(qd))
     speeds = speeds_of(friction.curves.rows, qd)
     rows = np.broadcast_to(friction.curves.rows, (*speeds.shape, q.shape[-1]))
-    return SpeedParts(squared, linear, dry, static, offset, load, speeds, rows, friction.curves)
+    slow = friction.slowness(qd)
+    return SpeedParts(squared, linear, dry, static, offset, load, slow, speeds, rows, friction.curves)
 
 
 def loaded_parts(

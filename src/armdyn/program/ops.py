@@ -50,6 +50,7 @@ OPS: dict[str, Op] = {
     "cos": Op(np.cos, (lambda a, r: -a.sin(),), "cos", "cos{f}({0})"),
     "sqrt": Op(np.sqrt, (lambda a, r: 1 / (2 * r),), "sqrt", "sqrt{f}({0})"),
     "exp": Op(np.exp, (lambda a, r: r,), "exp", "exp{f}({0})"),
+    "tanh": Op(np.tanh, (lambda a, r: 1 - r * r,), "tanh", "tanh{f}({0})"),
     "abs": Op(np.abs, (lambda a, r: a.sign(),), "abs", "fabs{f}({0})"),
     "sign": Op(np.sign, (_nothing,), "sign", "({0} > 0 ? 1 : {0} < 0 ? -1 : {0})"),
     "min": Op(

@@ -266,6 +266,9 @@ class Recorder:
     def exp(self) -> Recorder:
         return self._apply("exp", self.index)
 
+    def tanh(self) -> Recorder:
+        return self._apply("tanh", self.index)
+
     def sign(self) -> Recorder:
         return self._apply("sign", self.index)
 

@@ -95,7 +95,8 @@ def friction_units(joint: str) -> dict[str, str]:
     """Of the numbers of friction, of a kind of joint; a motor turns."""
     units = UNITS.get(joint, UNITS["revolute"])
     found = {name: term.unit(units.torque, units.position) for name, term in TERMS.items()}
-    found |= dict.fromkeys(("coulomb+", "coulomb-"), units.torque) | {"stribeck velocity": units.velocity}
+    found |= dict.fromkeys(("coulomb+", "coulomb-"), units.torque)
+    found |= dict.fromkeys(("stribeck velocity", "width"), units.velocity)
     return {name: unit for name, unit in found.items() if unit}
 
 
@@ -105,7 +106,7 @@ def friction_entries(friction: Friction) -> dict[str, Expression]:
     entries = {first: friction[first], **dict(zip(("coulomb+", "coulomb-"), friction.coulomb, strict=True))}
     entries |= {name: friction[name] for name in (*single, "stribeck")}
     velocity = ZERO if friction["stribeck"].is_zero else friction.stribeck_velocity
-    return entries | {"stribeck velocity": velocity}
+    return entries | {"stribeck velocity": velocity, "width": friction.width}
 
 
 def _friction(friction: Friction, joint: str = "revolute") -> Values:

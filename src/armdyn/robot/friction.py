@@ -8,6 +8,8 @@ slide. The curves c_k are the other terms, such as the cubic one, and what Strib
 rest once a surface slides. Load friction Fl |τ_r| sign(q̇) comes on top: τ_r are the joints' torques without
 friction. Which term is what, `TERMS` says.
 
+Of a surface with a width, whose friction does not jump, all terms that depend on the direction are curves.
+
 In a robot with loops the surfaces of joints that follow move with the coordinates by rows that depend on the
 posture: a_e(q) = (row over positions) S(q). Then rows, `viscous` and `offset` have the axes of q in front.
 """
@@ -21,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from armdyn.expression.functions import smooth_sign
 from armdyn.model.errors import ModelError
 from armdyn.model.friction import TERMS, Sliding, Surface, Term
 from armdyn.program import Program, evaluate, jacobian, record
@@ -44,27 +47,38 @@ class Curves:
     rows: np.ndarray  # (K, n), with loops (..., K, n): speed of a surface = rows @ qd
     coefficient: np.ndarray  # (K,)
     velocity: np.ndarray  # (K,) v_s of the surfaces [rad/s or m/s]
+    width: np.ndarray  # (K,) w of the surfaces [rad/s or m/s]; 0: they have the sign itself
     terms: tuple[str, ...]  # (K,)
 
     def only(self, kind: Callable[[Term], bool]) -> Curves:
         """Those of terms of a kind."""
         k = [k for k, name in enumerate(self.terms) if kind(TERMS[name])]
-        kept = self.rows[..., k, :], self.coefficient[k], self.velocity[k]
+        kept = self.rows[..., k, :], self.coefficient[k], self.velocity[k], self.width[k]
         return Curves(*kept, tuple(self.terms[i] for i in k))
 
     def at(self, speed: np.ndarray, direction: np.ndarray) -> np.ndarray:
-        """Torques (..., K) on surfaces at speeds (..., K), sliding in these directions."""
+        """Torques (..., K) on surfaces at speeds (..., K), sliding in these directions.
+
+        With a width they are smooth functions of the speed alone, whole ones: zero at rest.
+        """
         found = np.empty(speed.shape)
-        for term, k, v, s, w in self._by_term(speed, direction):
-            found[..., k] = term.of(Sliding(v, s, w)) - term.of(Sliding(0, s, w))
+        for term, k, v, s, pace, width in self._by_term(speed, direction):
+            way, start = (np.where(width > 0, x, s) for x in (smooth_sign(v, width), 0.0))
+            found[..., k] = term.of(Sliding(v, way, pace)) - term.of(Sliding(0, start, pace))
         return self.coefficient * found
 
     def slope(self, speed: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Their derivatives (..., K) by the speeds."""
         found = np.empty(speed.shape)
         for term, k, *inputs in self._by_term(speed, direction):
-            columns = (x[..., None] for x in np.broadcast_arrays(*inputs))
-            found[..., k] = evaluate(_slope(term), *columns)[0][..., 0, 0]
+            columns = [x[..., None] for x in np.broadcast_arrays(*inputs)]
+            slope = evaluate(_slope(term, False), *columns[:3])[0][..., 0, 0]
+            if self.width[k].any():
+                rounded = columns[3][..., 0] > 0
+                safe = np.where(rounded[..., None], columns[3], 1.0)
+                smooth = evaluate(_slope(term, True), columns[0], safe, columns[2])[0][..., 0, 0]
+                slope = np.where(rounded, smooth, slope)
+            found[..., k] = slope
         return self.coefficient * found
 
     def torque(self, qd: np.ndarray) -> np.ndarray:
@@ -73,18 +87,21 @@ class Curves:
         return gathered(self.rows, self.at(speed, np.sign(speed)))
 
     def _by_term(self, speed: np.ndarray, direction: np.ndarray) -> Sequence[Any]:
-        """Each term: its columns, and of these the speeds, directions and velocities."""
+        """Each term: its columns, and of these the speeds, directions, velocities and widths."""
         names = np.array(self.terms)
         columns = {name: np.flatnonzero(names == name) for name in dict.fromkeys(self.terms)}
-        return [(TERMS[x], k, speed[..., k], direction[..., k], self.velocity[k]) for x, k in columns.items()]
+        return [
+            (TERMS[x], k, speed[..., k], direction[..., k], self.velocity[k], self.width[k])
+            for x, k in columns.items()
+        ]
 
 
 @lru_cache
-def _slope(term: Term) -> Program:
-    """The derivative of a term by the speed."""
+def _slope(term: Term, rounded: bool) -> Program:
+    """The derivative of a term by the speed; of a rounded one the width is given instead of the direction."""
 
-    def function(v: Any, s: Any, w: Any) -> Any:
-        return [term.of(Sliding(v[0], s[0], w[0]))]
+    def function(v: Any, s: Any, pace: Any) -> Any:
+        return [term.of(Sliding(v[0], smooth_sign(v[0], s[0]) if rounded else s[0], pace[0]))]
 
     inputs = [("speed", 1), ("direction", 1), ("velocity", 1)]
     return jacobian(record(function, inputs, [("friction", (1,))]), ["speed"])
@@ -99,6 +116,7 @@ class FrictionParts:
     forward: np.ndarray  # (E,) torque on the surface as it begins to move forward [N m]
     backward: np.ndarray  # (E,) torque as it begins to move backward, negative as a rule
     load: np.ndarray  # (E,) Fl, not zero for joints only
+    width: np.ndarray  # (E,) w of the smooth sign of load friction; other dry friction here has none
     offset: np.ndarray  # (n,) torque at any speed
     curves: Curves
 
@@ -132,8 +150,13 @@ class FrictionParts:
         return gathered(self.rows, self.load * np.sign(speed))
 
     def shares_of(self, qd: np.ndarray) -> np.ndarray:
-        """Fl s (..., n) at joint velocities (..., n)."""
-        return self.shares(self.speed(qd))
+        """Fl s (..., n) at joint velocities (..., n), s the smooth sign where there is a width."""
+        return gathered(self.rows, self.load * smooth_sign(self.speed(qd), self.width))
+
+    def slowness(self, qd: np.ndarray) -> np.ndarray:
+        """w/|v| (..., n) of joints with load friction, at joint velocities (..., n); 0 for all others."""
+        small = self.width * (self.load != 0) / np.maximum(np.abs(self.speed(qd)), 1e-200)
+        return gathered(np.abs(self.rows), small)
 
     def rigid(self, loaded: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """τ_r (..., n) of τ_r + Fl |τ_r| s: of torques less all friction but that of the load."""
@@ -189,18 +212,25 @@ def _of_positions(robot: Robot) -> FrictionParts:
         row[[j for j, _ in surface.row]] = [k for _, k in surface.row]
         viscous += surface.only(lambda term: term.is_linear).torque(1, 1) * np.outer(row, row)
         offset += surface.only(lambda term: term.is_constant).torque(0, 0) * row
-        if surface.is_dry:
+        if surface.is_dry or surface.has_load:
             dry.append((row, surface))
-        curved += [(row, surface, x) for x, term in TERMS.items() if term.is_curved and surface[x]]
+        curved += [(row, surface, x) for x, term in TERMS.items() if surface[x] and _is_curve(surface, term)]
     rows = np.array([row for row, _ in dry]).reshape(-1, n)
-    levels = np.array([(*surface.levels, surface.share) for _, surface in dry], float).reshape(-1, 3)
+    numbers = [(*surface.levels, surface.share, surface.width) for _, surface in dry]
+    levels = np.array(numbers, float).reshape(-1, 4)
     curves = Curves(
         np.array([row for row, *_ in curved]).reshape(-1, n),
         np.array([surface[name] for _, surface, name in curved], float),
         np.array([surface.stribeck_velocity for _, surface, _ in curved], float),
+        np.array([surface.width for _, surface, _ in curved], float),
         tuple(name for *_, name in curved),
     )
-    forward, backward, load = np.ascontiguousarray(levels.T)
-    for array in (viscous, rows, forward, backward, load, offset):
+    forward, backward, load, width = np.ascontiguousarray(levels.T)
+    for array in (viscous, rows, forward, backward, load, width, offset):
         array.flags.writeable = False
-    return FrictionParts(viscous, rows, forward, backward, load, offset, curves)
+    return FrictionParts(viscous, rows, forward, backward, load, width, offset, curves)
+
+
+def _is_curve(surface: Surface, term: Term) -> bool:
+    """Whether friction of a surface by this term is one of the curves."""
+    return term.is_curved or (surface.is_rounded and term.turns and not term.is_loaded)

@@ -460,7 +460,7 @@ def _depends_on(program: Program, numbers: Sequence[Any]) -> list[str]:
     Those that stand in it may still cancel: at random values the outputs change with the others only. Signs
     and bells of friction would hide symbols there, as a bell is zero away from rest: waves take their place.
     """
-    waves = {"sign": "sin", "exp": "sin"}
+    waves = {"sign": "sin", "exp": "sin", "tanh": "sin"}
     program = replace(program, nodes=tuple((waves.get(x[0], x[0]), *x[1:]) for x in program.nodes))
     used = {node[1] for node in program.nodes if node[0] == "input" and node[1] < len(numbers)}
     names = sorted(_symbols_in([numbers[i] for i in used]))

@@ -345,15 +345,21 @@ class Robot(Shown):
         word("rotors", rotors, ("exact", "reflected", "none"))
         return type(self)(replace(with_motors(self._model, motors), rotors=rotors))
 
-    def with_friction(self, friction: Mapping[str, Mapping[str, Any] | None] | None) -> Self:
+    def with_friction(
+        self,
+        friction: Mapping[str, Mapping[str, Any] | None] | None = MappingProxyType({}),
+        *,
+        width: Any = None,
+    ) -> Self:
         """The robot with other friction of its joints: `robot.with_friction({"joint 3": {"viscous": 2.5}})`.
 
         By the names of joints or links, with the keys of `friction` in the robot file. What is not given
         stays, and so does friction at the shafts of motors, which `with_motors` changes. None takes away: in
         the place of a number that term, of a table all friction of the joint and its motor;
-        `with_friction(None)` is the robot without any. Damping of elastic transmissions stays.
+        `with_friction(None)` is the robot without any. Damping of elastic transmissions stays. `width` gives
+        all joints tanh(q̇/width) in the place of the sign, 0 the sign: one number, or one for each joint.
         """
-        return type(self)(with_friction(self._model, friction))
+        return type(self)(with_friction(self._model, friction, width))
 
     def with_limits(self, limits: Mapping[str, Mapping[str, Any] | None] | None) -> Self:
         """The robot with other limits of its joints: `robot.with_limits({"joint 3": {"velocity": 1.5}})`.

@@ -39,7 +39,8 @@ from armdyn.simulation.laws import CARRIED, FOLLOWERS, POSITIONS, Given, Scalars
 TAKEN = ("q", "qd", "memory")  # names of what a law is given besides constants and signals
 ALLOWED = (
     "a law is recorded: it may use + - * / and abs, and of its scalars the methods .sin() .cos() .sqrt() "
-    ".exp() .sign() .minimum(x) .maximum(x), and .select(a, b), a where the scalar is positive, instead of if"
+    ".exp() .tanh() .sign() .minimum(x) .maximum(x), and .select(a, b), a where the scalar is positive, "
+    "instead of if"
 )
 
 

@@ -134,8 +134,11 @@ class FrictionCompensation(Controller):
         y = posture(mechanism, q, given)
         rigid = holding_torques(mechanism, y) if has_load(mechanism) else None
         if self.target is None:
-            rows = rows_of_friction(mechanism, y)
-            directions = [smooth_sign(along(row, qd), row, given["smoothing"]) for row in rows]
+            rows = zip(mechanism.friction, rows_of_friction(mechanism, y), strict=True)
+            directions = [
+                None if surface.is_rounded else smooth_sign(along(row, qd), row, given["smoothing"])
+                for surface, row in rows
+            ]
             friction = friction_torques(mechanism, qd, directions, rigid, y)
         else:
             friction = friction_apart(mechanism, y, qd, given["target_velocity"], rigid)

@@ -34,6 +34,7 @@ from armdyn.dynamics import (
 )
 from armdyn.dynamics.closures import Following, placed
 from armdyn.dynamics.forward import constrained
+from armdyn.dynamics.friction import has_load, load_factors
 from armdyn.dynamics.newton_euler import rigid_torques
 from armdyn.dynamics.tip import loaded_jacobian
 from armdyn.expression.functions import select, sign
@@ -164,7 +165,10 @@ def divided_by_load(surfaces: Sequence[Surface], modes: Scalars, driving: Scalar
 
 
 def without_modes(mechanism: Mechanism) -> Mechanism:
-    """Without the dry friction that modes stand for; a joint whose two levels are equal has an offset."""
+    """Without the dry friction that modes stand for; a joint whose two levels are equal has an offset.
+
+    A surface with a width keeps its friction: it has no modes.
+    """
 
     def smooth(f: Surface) -> Surface:
         offset = f["offset"] + (0 if f.sticks else f.middle)
@@ -200,8 +204,9 @@ def check_friction(robot: Robot) -> None:
     changes with the posture, and so does what holds them.
     """
     _check_followers(robot)
-    surfaces = sliding(robot.mechanism)
-    loaded = {surface.row[0][0] for surface in surfaces if surface.has_load}
+    mechanism = robot.mechanism
+    surfaces, place = sliding(mechanism), list(mechanism.free if mechanism.loops else range(mechanism.n))
+    loaded = {place.index(f.row[0][0]) for f in mechanism.friction if f.has_load}
     for surface in surfaces:
         for j, _ in surface.row if len(surface.row) > 1 else ():
             if j in loaded:
@@ -467,7 +472,8 @@ class Integrand:
         q, qd, modes = all_positions(mechanism, given), given["qd"], given["modes"]
         tau = self._torques(given)
         bias = rigid_torques(mechanism, q, qd, [0] * self.n, self._wrench(given))
-        friction = friction_torques(without_modes(mechanism), qd, q=q)
+        smooth = without_modes(mechanism)
+        friction = friction_torques(smooth, qd, q=q)
         surfaces = sliding(mechanism)
         for surface, s in zip(surfaces, modes, strict=True):
             dry = surface.dry.torque(surface.speed(qd), s)
@@ -475,6 +481,8 @@ class Integrand:
                 friction[j] = friction[j] + k * dry
         driving = [t - f for t, f in zip(tau, friction, strict=True)]  # τ_r and load friction
         rigid = divided_by_load(surfaces, modes, driving)
+        if has_load(smooth):  # of surfaces with a width
+            rigid = [x / k for x, k in zip(rigid, load_factors(smooth, qd, rigid), strict=True)]
         net = [t - b for t, b in zip(rigid, bias, strict=True)]
         rows, sticks = [f.row for f in surfaces], [1 - s * s for s in modes]
         qdd, held = constrained(inertia_matrix(mechanism, q), net, rows, sticks)

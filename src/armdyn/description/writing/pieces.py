@@ -204,6 +204,8 @@ def losses(model: RobotModel, parts: list[WrittenLink]) -> Iterator[str]:
         found = [name for name, terms in friction if not terms[key].is_zero]
         if found and key not in ("viscous", "coulomb", "asymmetry"):
             yield f"{term.words or key} friction ({names(found)}) is left out"
+    if rounded := [part.link.joint_label for part in parts if not part.link.friction.width.is_zero]:
+        yield f"the width of dry friction's sign ({names(rounded)}) is left out: it jumps at rest in the file"
     for key in ("acceleration", "jerk"):
         if limited := [link.joint_label for link in model.links if getattr(link.limits, key) is not None]:
             yield f"limits of {key} ({names(limited)}) are left out"

@@ -323,7 +323,7 @@ def _motor(link: Link, motor: Motor) -> Table:
         table["axis"] = written_direction(motor.axis)
     if motor.coupling:
         table["coupling"] = {name: written(k) for name, k in motor.coupling}
-    if not motor.friction.is_zero:
+    if motor.friction != NO_FRICTION:
         table["friction"] = _friction(motor.friction)
     if motor.torque_constant != 1:
         table["torque_constant"] = written(motor.torque_constant)

@@ -280,7 +280,7 @@ def _link(draft: Draft, i: int) -> list[str]:
 
 _OPTIONAL = (
     "# friction = { viscous = 0.1, coulomb = 0.5 }",
-    "#                            # also offset, stribeck = { level, velocity }, cubic, load",
+    "#                            # also offset, stribeck = { level, velocity }, cubic, load, width",
     "# limits = { position = [-3.1, 3.1], velocity = 3, acceleration = 10, torque = 100 }",
     "# spring = { stiffness = 20, rest = 0 }   # it pulls the joint to rest",
     "",

@@ -23,7 +23,7 @@ _GREEK = frozenset(
 )
 _PARAMETER = re.compile(rf"\[({'|'.join(KINDS)}|lC[xyz]|Ib[xyz]{{2}})(\d+)\]")
 _NUMBER = re.compile(r"\d+")
-_JOINT = re.compile(r"(q|qd|qdd|sgn|sgnm|bell|absr)(\d+)(?:_to_\d+|(?:_\d+)*)")
+_JOINT = re.compile(r"(q|qd|qdd|sgn|sgnm|bell|tanh|absr)(\d+)(?:_to_\d+|(?:_\d+)*)")
 _SYMBOL = re.compile(r"(" + "|".join(sorted(_GREEK, key=len, reverse=True)) + r"|[A-Za-z])_?(\w*)")
 
 
@@ -122,7 +122,7 @@ class Roles:
         """Rank of a factor in a product: gears, inertias and masses, lengths, gravity, then motion."""
         joint = _JOINT.fullmatch(name)
         if joint:
-            kinds = {"q": 6, "absr": 7, "bell": 7, "sgn": 8, "sgnm": 8, "qd": 8, "qdd": 9}
+            kinds = {"q": 6, "absr": 7, "bell": 7, "sgn": 8, "tanh": 8, "sgnm": 8, "qd": 8, "qdd": 9}
             return (kinds[joint[1]], int(joint[2]), _NUMBER.sub(lambda m: m[0].zfill(3), name))
         plain = name.removeprefix("1/")
         order = self.order.get(plain, -1)

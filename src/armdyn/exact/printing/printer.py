@@ -23,7 +23,7 @@ from armdyn.exact.ring import Poly, Ring
 # Terms collected: constants in front of the angles, motion behind.
 
 
-_MOTION = re.compile(r"(qdd?|sgnm?|bell|absr)\d+(_to_\d+|(_\d+)*)|(wd?|pdd?)0[xyz]")
+_MOTION = re.compile(r"(qdd?|sgnm?|bell|tanh|absr)\d+(_to_\d+|(_\d+)*)|(wd?|pdd?)0[xyz]")
 
 
 class Monomial(NamedTuple):

@@ -228,7 +228,7 @@ class _Latex:
         if name in ("begin", "end"):
             self._one(size, ITALIC)
             return 0.53 + (self.row(size) if name == "begin" else 0.0)
-        if name in ("cos", "sin", "exp", "tan"):
+        if name in ("cos", "sin", "exp", "tan", "tanh"):
             return scale * (0.167 + sum(UPRIGHT[letter] for letter in name))
         return scale * GREEK.get(name, _COMMANDS.get(name, 0.5))
 
@@ -498,6 +498,8 @@ class Style:
             return self.function("sgn", self.speed(basis, i) if match[1] else self._rate(basis, i))
         if name in basis.bells:
             return self.bell(basis, basis.bells[name])
+        if name in basis.tanhs:
+            return self.tanh(basis, basis.tanhs[name])
         if match := _ABSOLUTE.fullmatch(name):
             return self.function("abs", self.glyph(Glyph("tau", (f"r{match[1]}",))))
         if name.startswith("["):
@@ -523,6 +525,15 @@ class Style:
         else:
             text = self.parentheses(self.expression(factor)) + self.times + square
         return self.function("exp", self.sum([f"-{text}"]))
+
+    def tanh(self, basis: Basis, surface: Surface) -> str:
+        """tanh(q̇/w), the smooth sign of dry friction."""
+        speed, width = self.speed_of(basis, surface), Expression.of(surface.width)
+        factor = 1 / width
+        if len(factor.terms) == 1 and factor.terms[0][1] > 0:
+            whole = speed if len(surface.row) == 1 else self.parentheses(speed)
+            return self.function("tanh", self.monomial(*factor.terms[0], whole))
+        return self.function("tanh", self.quotient(self.parentheses(speed), [self.expression(width)]))
 
     def speed_of(self, basis: Basis, surface: Surface) -> str:
         """The speed of a surface."""

@@ -132,7 +132,7 @@ class BaseColumns:
         """Which columns are Coulomb friction (E,), and the surfaces it acts on."""
         surfaces, names = Surfaces.of_robot(self.robot), layout(self.robot.model)
         found = surfaces.columns([names[i] for i in self.kept])
-        dry = [(k, e) for k, e, term in found if term == "coulomb"]
+        dry = [(k, e) for k, e, term in found if term == "coulomb" and not surfaces.of[e].is_rounded]
         which, places = np.array(dry, int).reshape(-1, 2).T
         return which, Surfaces(self.robot, tuple(surfaces.of[e] for e in places), surfaces.rows[places])
 

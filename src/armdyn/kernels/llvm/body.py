@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from math import prod
 from textwrap import dedent
@@ -461,18 +462,23 @@ def _select(lane: Lane) -> str:
         """)
 
 
-def _exp(lane: Lane) -> str:
-    """exp of libm, number by number."""
-    function = "exp" if lane.scalar == "double" else "expf"
+def _of_libm(name: str, lane: Lane) -> str:
+    """A function of libm, number by number."""
+    function = name if lane.scalar == "double" else f"{name}f"
     body, result = per_lane(lane, "%x", function, "e")
     return f"""
 declare {lane.scalar} @{function}({lane.scalar})
-define internal {lane.type} @exp_{lane.width}({lane.type} %x) {{
+define internal {lane.type} @{name}_{lane.width}({lane.type} %x) {{
 {body}
   ret {lane.type} {result}
 }}
 """
 
 
-ROUTINES: dict[str, Callable[[Lane], str]] = {"sign": _sign, "select": _select, "exp": _exp}
+ROUTINES: dict[str, Callable[[Lane], str]] = {
+    "sign": _sign,
+    "select": _select,
+    "exp": partial(_of_libm, "exp"),
+    "tanh": partial(_of_libm, "tanh"),
+}
 INTRINSICS = {"abs": ("fabs", 1), "sqrt": ("sqrt", 1), "min": ("minimum", 2), "max": ("maximum", 2)}

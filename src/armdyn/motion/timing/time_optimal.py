@@ -86,12 +86,13 @@ class PathTorques:
         x = np.stack([x[:-1], x[1:]], 1)[..., None]
         friction = parts.linear * np.sqrt(x) + parts.dry + parts.offset
         rigid = a * u[:, None, None] + parts.squared * x + c - parts.dry - parts.offset
-        return np.asarray(rigid + parts.load * np.abs(rigid) + friction + parts.curved(np.sqrt(x)))
+        root = np.sqrt(x)
+        return np.asarray(rigid + parts.loaded(root) * np.abs(rigid) + friction + parts.curved(root))
 
     def at_rest(self) -> np.ndarray:
         """Torques (N, 5, n) of motions that hardly move."""
         rigid = self.c - self.parts.dry - self.parts.offset
-        return np.asarray(self.c + self.parts.load * np.abs(rigid))
+        return np.asarray(self.c + self.parts.loaded(0.0) * np.abs(rigid))
 
     @property
     def is_curved(self) -> bool:
