@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from run import best
 
 from armdyn import Equations, Robot
+from armdyn.exact.kinematics import Jacobian
 from armdyn.exact.printing import angles
 
 TITLE = "Exact equations of motion"
@@ -38,6 +39,18 @@ def derived_puma() -> Equations:
     equations = terms(symbolic_puma())
     _ = equations.tau, equations.friction
     return equations
+
+
+def jacobians(robot: Robot) -> list[Jacobian]:
+    """Of the centre of mass of every link, and of every rotor."""
+    equations, links = robot.equations(), robot.model.moving
+    found = [equations.jacobian(link.name, at="com") for link in links]
+    return found + [equations.jacobian(motor=link.name) for link in links if link.motor]
+
+
+def derived_jacobians() -> list[Jacobian]:
+    forget()
+    return jacobians(symbolic_puma())
 
 
 def chain(n: int) -> Robot:
@@ -78,6 +91,13 @@ def measure() -> Iterator[Row]:
     yield f"{puma}: printing, text", best(derived_puma, lambda e: e.text(), 5), 2.0
     yield f"{puma}: printing, LaTeX", best(derived_puma, lambda e: e.latex(), 5), 2.0
     yield f"{puma}: base parameters", best(symbolic_puma, lambda r: r.base_parameters(), 5), 2.0
+    yield f"{puma}: all link and motor Jacobians", best(symbolic_puma, jacobians, 10), 0.2
+    yield f"{puma}: printing them, text", best(derived_jacobians, lambda found: list(map(str, found)), 5), 2.0
+    yield (
+        f"{puma}: printing them, LaTeX",
+        best(derived_jacobians, lambda found: [J.latex() for J in found], 5),
+        2.0,
+    )
     long = "planar chain of 12 joints, symbolic"
     yield f"{long}: B, C and g", best(lambda: chain(12), terms, 5), None
     yield f"{long}: proof", best(lambda: chain(12), lambda r: r.equations().prove(), 3), None

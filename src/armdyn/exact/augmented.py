@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from armdyn.exact.closed_form import ClosedForm
-from armdyn.exact.form import Array, Entry
+from armdyn.exact.form import Array, Entry, NamedArray
 from armdyn.exact.kinematics import point_on, ring_with_all, rotor_centre, velocity
 from armdyn.exact.printing.document import Passage
 from armdyn.exact.printing.names import Glyph
@@ -45,6 +45,10 @@ class Energy(Written):
     def rotation(self) -> Entry:
         """The part of the kinetic energy that is left without the motion of the centre of mass."""
         return self.kinetic - self.translation
+
+    def sympy(self, symbols: Any = ()) -> tuple[Any, Any]:
+        """T and U as SymPy expressions; `symbols` are used instead of real ones of the same names."""
+        return self.kinetic.sympy(symbols), self.potential.sympy(symbols)
 
     def __add__(self, other: Energy) -> Energy:
         return Energy(
@@ -233,11 +237,12 @@ class AugmentedLink(Written):
         return self.equations.basis.parameter_names[13 * self.index : 13 * self.index + 13]
 
     @property
-    def parameters(self) -> Array[Entry]:
-        """π_i (7.77)."""
-        return self._array(
+    def parameters(self) -> NamedArray[Entry]:
+        """π_i (7.77), also by name: `parameters["Izz1"]`."""
+        own = self._array(
             self.equations.basis.parameters[13 * self.index : 13 * self.index + 13], "Parameters", "(7.77)"
         )
+        return NamedArray(own.rows, self.parameter_names, own.called, own.equation)
 
     @property
     def energy(self) -> Energy:

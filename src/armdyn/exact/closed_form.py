@@ -13,7 +13,7 @@ from typing import Any, Literal
 from armdyn import dynamics
 from armdyn.dynamics.springs import spring_energies
 from armdyn.exact.basis import Basis, check_struts
-from armdyn.exact.form import Array, Entry, Form
+from armdyn.exact.form import Array, Entry, Form, NamedArray
 from armdyn.exact.ring import Poly, Ring, check_loops
 from armdyn.exact.runs import picking
 from armdyn.expression import ONE, Expression, shown
@@ -43,19 +43,19 @@ class ClosedForm:
     # ---- energies --------------------------------------------------------------------------------------
 
     @property
-    def beta_T(self) -> Array[Entry]:
-        """β_T (p,) with T = β_Tᵀ π (7.76), in the order of `parameter_names`."""
+    def beta_T(self) -> NamedArray[Entry]:
+        """β_T (p,) with T = β_Tᵀ π (7.76), in the order of `parameter_names`: `beta_T["Izz1"]`."""
         return self._energy_row("Energy regressor beta_T", self.kinetic_columns)
 
     @property
-    def beta_U(self) -> Array[Entry]:
+    def beta_U(self) -> NamedArray[Entry]:
         """β_U (p,) with U = β_Uᵀ π (7.76), in the order of `parameter_names`."""
         return self._energy_row("Energy regressor beta_U", self.potential_columns)
 
-    def _energy_row(self, called: str, columns: dict[int, Poly]) -> Array[Entry]:
+    def _energy_row(self, called: str, columns: dict[int, Poly]) -> NamedArray[Entry]:
         zero = self.basis.kinematic.zero
         entries = [Entry(self.basis, columns.get(p, zero)) for p in range(len(self.parameter_names))]
-        return Array(entries, called, "(7.76)")
+        return NamedArray(entries, self.parameter_names, called, "(7.76)")
 
     @cached_property
     def kinetic_columns(self) -> dict[int, Poly]:
@@ -159,15 +159,15 @@ class ClosedForm:
     @cached_property
     def C(self) -> Array[Form]:
         """The Coriolis matrix of Christoffel symbols (7.44): Ḃ − 2C is skew-symmetric."""
-        return self._contract(self.christoffel)
+        return self._contract(self.christoffel, "Coriolis matrix C", "(7.44)")
 
     def coriolis(self, choice: Literal["christoffel", "h"] = "christoffel") -> Array[Form]:
         """C by Christoffel symbols, or c_ij = Σ_k h_ijk q̇_k, another choice that satisfies (7.43)."""
         if choice not in ("christoffel", "h"):
             raise ValueError(f"choice: found {shown(choice)}; allowed: 'christoffel', 'h'")
-        return self.C if choice == "christoffel" else self._contract(self.h)
+        return self.C if choice == "christoffel" else self._contract(self.h, "Coriolis matrix by h", "(7.43)")
 
-    def _contract(self, symbols: Array[list[Form]]) -> Array[Form]:
+    def _contract(self, symbols: Array[list[Form]], called: str, equation: str) -> Array[Form]:
         rows = [
             [
                 sum((x.times_generator(f"qd{k + 1}") for k, x in enumerate(entry)), Form(self.basis, {}))
@@ -175,13 +175,13 @@ class ClosedForm:
             ]
             for row in symbols
         ]
-        return Array(rows)
+        return Array(rows, called, equation)
 
     @cached_property
     def c(self) -> Array[Form]:
         """c(q, q̇) = C q̇: centrifugal and Coriolis torques, Craig's V(q, q̇)."""
         both = zip(self.centrifugal_torques, self.coriolis_torques, strict=True)
-        return Array([a + b for a, b in both], "Centrifugal and Coriolis torques c")
+        return Array([a + b for a, b in both], "Centrifugal and Coriolis torques c", "(7.43)")
 
     @cached_property
     def centrifugal_torques(self) -> Array[Form]:
@@ -202,7 +202,7 @@ class ClosedForm:
                     symbol = self.Gamma[i, self._pairs.index((j, k))]
                     total = total + symbol.times_generator(f"qd{j + 1}").times_generator(f"qd{k + 1}")
             found.append(total)
-        return Array(found, called)
+        return Array(found, called, "(7.43)")
 
     @property
     def _pairs(self) -> list[tuple[int, int]]:
@@ -226,7 +226,7 @@ class ClosedForm:
     @cached_property
     def B_dot(self) -> Array[Form]:
         """Ḃ = Σ_k ∂B/∂q_k q̇_k."""
-        return self._contract(Array(self._dB))
+        return self._contract(Array(self._dB), "Time derivative of B", "(7.47)")
 
     @property
     def N(self) -> Array[Form]:
@@ -246,12 +246,12 @@ class ClosedForm:
     @cached_property
     def springs(self) -> Array[Form]:
         """The torques that hold the robot against its springs, ∂U/∂q_i of their energy."""
-        return Array(self._form(self._spring_columns).gradient())
+        return Array(self._form(self._spring_columns).gradient(), "Torques of the springs")
 
     @cached_property
     def tip_torques(self) -> Array[Form]:
         """Jᵀh_e of (7.42): what the tip force asks of the joints; zeros where it is not part of this."""
-        return Array([self._form(row) for row in self._tip_columns], "Torques of the tip force")
+        return Array([self._form(row) for row in self._tip_columns], "Torques of the tip force", "(7.42)")
 
     @cached_property
     def _tip_columns(self) -> list[dict[int, Poly]]:
@@ -273,7 +273,7 @@ class ClosedForm:
         Signs are opaque, and so are exp(−(q̇/v)²) of Stribeck friction (bell1 …) and |τ_r| of load friction
         (absr1 …).
         """
-        return Array([self._form(row) for row in self.friction_columns])
+        return Array([self._form(row) for row in self.friction_columns], "Friction torques", "(7.42)")
 
     @cached_property
     def regressor(self) -> Array[Entry]:

@@ -403,6 +403,10 @@ class Formula:
         given = {**_mapping(values), **more, "q": q, "qd": qd, "qdd": qdd}
         return number(self.basis, self.poly, given_numbers(self.basis, self.poly.ring, given))
 
+    def markdown(self) -> str:
+        """The formula between $$."""
+        return f"$$\n{self.latex()}\n$$\n"
+
     def sympy(self, symbols: Mapping[str, Any] | Iterable[Any] = ()) -> Any:
         """The entry as a SymPy expression; `symbols` are used instead of real ones of the same names."""
         from armdyn.exact.handover import Handover  # SymPy takes a while to load
@@ -721,7 +725,11 @@ class Array(Generic[T]):
                 entry = entry[i]
             except (IndexError, TypeError):
                 raise self._outside(index) from None
-        return Array(entry) if isinstance(entry, list) else entry
+        if not isinstance(entry, list):
+            return entry
+        if isinstance(index, int) and len(self.shape) == 3:  # a matrix of a list of them
+            return Array(entry, f"{self.called} [{index}]".strip(), self.equation)
+        return Array(entry)
 
     def _outside(self, index: object) -> IndexError:
         sizes = "×".join(map(str, self.shape))
@@ -785,7 +793,12 @@ class Array(Generic[T]):
         return np.array(_each(self.rows, lambda x: x.value(values, **more)))
 
     def sympy(self, symbols: Mapping[str, Any] | Iterable[Any] = ()) -> Any:
-        """A SymPy matrix, of a vector a column; `symbols` are used instead of real ones of the same names."""
+        """A SymPy matrix, of a vector a column, of three indices a list of matrices.
+
+        `symbols` are used instead of real ones of the same names.
+        """
+        if len(self.shape) == 3:
+            return [matrix.sympy(symbols) for matrix in self._matrices()]
         import sympy  # takes a while to load
 
         from armdyn.exact.handover import Handover
@@ -800,15 +813,24 @@ class Array(Generic[T]):
     __repr__ = __str__
 
     def latex(self) -> str:
-        """The vector (as a column) or the matrix typeset; what had to be named follows it."""
+        """The vector (as a column) or the matrix typeset; what had to be named follows it.
+
+        Of three indices all matrices, one below the other.
+        """
+        if len(self.shape) == 3:
+            return " \\\\\n".join(matrix.latex() for matrix in self._matrices())
         return matrix_latex(*self._spelled(LATEX))
 
     def mathml(self) -> str:
         """The same for browsers, as a block of MathML."""
+        if len(self.shape) == 3:
+            return "\n".join(matrix.mathml() for matrix in self._matrices())
         return matrix_mathml(*self._spelled(MATHML))
 
     def markdown(self) -> str:
         """A sentence that says what it is, and the formula between $$."""
+        if len(self.shape) == 3:
+            return "\n".join(matrix.markdown() for matrix in self._matrices())
         said = f"{self.called} {self.equation}".strip()
         return f"{markdown_text(said)}:\n\n$$\n{self.latex()}\n$$\n" if said else f"$$\n{self.latex()}\n$$\n"
 
@@ -819,18 +841,44 @@ class Array(Generic[T]):
         lines = [[style.sum(x.parts(printer)) for x in row] for row in rows]
         return lines, [(name, style.sum(parts)) for name, parts in printer.definitions.items()]
 
+    def _matrices(self) -> list[Array[Any]]:
+        """The matrices of an array of three indices."""
+        return [self[i] for i in range(len(self))]
+
     def _matrix(self) -> list[list[Formula]]:
         """The rows of a matrix, or the entries of a vector as rows."""
         rows = [row if isinstance(row, list) else [row] for row in self.rows]
         if not rows or any(not isinstance(x, Formula) for row in rows for x in row):
             sizes = "×".join(map(str, self.shape))
             raise ArmdynError(
-                f"{sizes} entries: only vectors and matrices are written; [0] is the first matrix of these"
+                f"{sizes} entries: vectors and matrices of formulas, and lists of matrices, are written"
             )
         return rows
 
     def _repr_latex_(self) -> str | None:
         return displayed(self.latex, sum(_terms(row) for row in self.rows))
+
+
+class NamedArray(Array[T]):
+    """A vector whose entries have names: `[\"m1\"]` is one of them, too, and it prints with them."""
+
+    def __init__(self, rows: Sequence[Any], names: Sequence[str], called: str, equation: str) -> None:
+        super().__init__(rows, called, equation)
+        self.names = tuple(names)
+
+    def __getitem__(self, index: Any) -> Any:
+        if not isinstance(index, str):
+            return super().__getitem__(index)
+        if index not in self.names:
+            raise ArmdynError(f"{self.called}: there is no {shown(index)}; names: {', '.join(self.names)}")
+        return self.rows[self.names.index(index)]
+
+    def __str__(self) -> str:
+        """A line for each entry that is not zero."""
+        lines = [f"{name}: {x}" for name, x in zip(self.names, self.rows, strict=True) if not x.is_zero]
+        return "\n".join(lines) or "0"
+
+    __repr__ = __str__
 
 
 def _each(x: Any, function: Callable[[Any], Any]) -> Any:

@@ -29,28 +29,25 @@ class SympyEquations:
 
     tau = B qdd + C qd + friction + g + springs + tip_torques, not multiplied out. `TERMS` lists what there
     is beside it; each is made when it is asked for. `christoffel` and `h` are lists of matrices.
+
+    `METHODS` are those of the equations, with the same arguments: `jacobian("link 2", at="com")`. `energy`
+    gives T and U of a link or rotor, `parameters` π_i of an augmented link.
     """
 
     TERMS = (
-        *(
-            "B",
-            "C",
-            "g",
-            "springs",
-            "friction",
-            "tip_torques",
-            "c",
-            "centrifugal_torques",
-            "coriolis_torques",
-        ),
-        *("Gamma", "speed_products", "B_dot", "N", "christoffel", "h", "regressor", "beta_T", "beta_U"),
-        *("T", "U"),
+        *("B", "C", "g", "springs", "friction", "tip_torques", "c", "centrifugal_torques"),
+        *("coriolis_torques", "Gamma", "speed_products", "B_dot", "N", "christoffel", "h", "regressor"),
+        *("beta_T", "beta_U", "T", "U"),
+    )
+    METHODS = (
+        *("pose", "rotation", "position", "velocity", "angular_velocity", "jacobian", "jacobian_dot"),
+        *("analytical_jacobian", "energy"),
     )
 
     def __init__(self, equations: Any, symbols: Symbols = ()) -> None:
         """`equations` have the terms as arrays, and both energies."""
-        self._equations = equations
-        handover = self._handover = Handover(equations.basis, symbols)
+        self._equations, self._symbols = equations, _reusable(symbols)
+        handover = self._handover = Handover(equations.basis, self._symbols)
         numbers = range(1, equations.n + 1)
         self.q, self.qd, self.qdd = (
             tuple(handover.symbol(f"{x}{i}") for i in numbers) for x in ("q", "qd", "qdd")
@@ -75,8 +72,11 @@ class SympyEquations:
         )
 
     def __getattr__(self, name: str) -> Any:
+        if name in self.METHODS:
+            return lambda *args, **named: getattr(self._equations, name)(*args, **named).sympy(self._symbols)
         if name not in self.TERMS:
-            raise AttributeError(f"no term {shown(name)}; there are tau, {', '.join(self.TERMS)}")
+            known = ", ".join((*self.TERMS, *self.METHODS, "parameters"))
+            raise AttributeError(f"no term {shown(name)}; there are tau, {known}")
         equations = self._equations
         if name in ("T", "U"):
             energy = equations.kinetic_energy if name == "T" else equations.potential_energy
@@ -85,6 +85,10 @@ class SympyEquations:
             found = self._matrix(getattr(equations, name))
         setattr(self, name, found)
         return found
+
+    def parameters(self, link: str) -> Any:
+        """π_i of an augmented link (7.77), a column."""
+        return self._equations.augmented_link(link).parameters.sympy(self._symbols)
 
     def _matrix(self, terms: Any) -> Any:
         """A matrix, of a vector a column; of three indices a list of matrices."""
@@ -95,7 +99,7 @@ class SympyEquations:
         return sympy.Matrix([[self._handover.expression(x.poly) for x in row] for row in rows])
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self.TERMS]
+        return [*super().__dir__(), *self.TERMS, *self.METHODS]
 
 
 class Handover:
@@ -185,6 +189,11 @@ class Handover:
             "inverse": lambda d: 1 / d,
         }
         return functions[atom.kind](x)
+
+
+def _reusable(symbols: Symbols) -> Symbols:
+    """Symbols that are asked for again: an iterator is read into a list."""
+    return list(symbols) if hasattr(symbols, "__next__") else symbols
 
 
 def _by_name(basis: Basis, symbols: Symbols) -> dict[str, Any]:

@@ -33,15 +33,20 @@ Angles = Literal["zyz", "rpy"]
 class Jacobian(Array[Entry]):
     """A geometric Jacobian, 6×n: J_P over J_O, linear rows over angular ones, base axes."""
 
+    def __init__(self, rows: Sequence[Any], called: str, equations: Sequence[str] = ("", "", "")) -> None:
+        """`equations`: where the book has J, J_P and J_O."""
+        super().__init__(rows, called, equations[0])
+        self.equations = tuple(equations)
+
     @property
     def position_part(self) -> Array[Entry]:
         """J_P, 3×n: the velocity of the point is J_P q̇."""
-        return Array(self.rows[:3], f"J_P: {self.called}", self.equation)
+        return Array(self.rows[:3], f"J_P: {self.called}", self.equations[1])
 
     @property
     def orientation_part(self) -> Array[Entry]:
         """J_O, 3×n: the angular velocity is J_O q̇."""
-        return Array(self.rows[3:], f"J_O: {self.called}", self.equation)
+        return Array(self.rows[3:], f"J_O: {self.called}", self.equations[2])
 
 
 class AnalyticalJacobian(Array[Entry]):
@@ -117,6 +122,10 @@ def rotor_centre(basis: Basis, link: Link, motor: Motor) -> Point:
     return Point(basis, body, frame @ Transform(p=motor.position), called)
 
 
+_OF_LINKS = ("(7.16)-(7.19)", "(7.16), (7.18)", "(7.17), (7.19)")
+_OF_ROTORS = ("(7.25)-(7.29)", "(7.25), (7.26)", "(7.28), (7.29)")
+
+
 # ---- what it does ------------------------------------------------------------------------------------------
 
 
@@ -160,7 +169,7 @@ def angular_velocity(point: Point, frame: Literal["base", "link"]) -> Array[Entr
 
 def jacobian(point: Point) -> Jacobian:
     """J of a point, (7.16)–(7.19)."""
-    return Jacobian(point.entries(_geometric(point)), f"Jacobian of {point.called}", "(7.16)-(7.19)")
+    return Jacobian(point.entries(_geometric(point)), f"Jacobian of {point.called}", _OF_LINKS)
 
 
 def jacobian_dot(point: Point) -> Jacobian:
@@ -176,7 +185,7 @@ def rotor_jacobian(basis: Basis, name: str) -> Jacobian:
     axis = vector(point._constant(x) for x in apply(point.frame.R, motor.axis))  # of reflected ones, too
     rotor = replace(rotor_alone(basis.model, point.mechanism, link), axis=axis)
     rows = dynamics.jacobian_at_rotor(replace(point.mechanism, rotors=(rotor,)), point.variables[0])
-    return Jacobian(point.entries(rows), f"Jacobian of {point.called}", "(7.25)-(7.29)")
+    return Jacobian(point.entries(rows), f"Jacobian of {point.called}", _OF_ROTORS)
 
 
 def _geometric(point: Point) -> list[list[Scalar]]:
