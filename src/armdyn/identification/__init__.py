@@ -1,14 +1,15 @@
 """Parameters from data: logs, excitation, estimates and what they are worth.
 
 From a log to its fit: `log` (`Log`, `Record`; in files `log_files`), `looking_over` (a log at the joints),
-`log_set` (all records of a fit), `signals` (filters, derivatives, states), `template` (the robot whose
-parameters are sought), `regression` (the regressor, triangular factors, least squares), `selection` (filter,
+`log_set` (all records of a fit), `mistakes` (what logs probably have wrong), `signals` (filters, derivatives,
+states), `template` (the robot whose parameters are sought), `regression` (the regressor, triangular factors, least squares), `selection` (filter,
 friction, damping), `methods` (estimates), `consistency` and `pseudo_inertia` (bodies that can exist),
 `validation`, `fit`, `identify`. `fit_file` keeps fits. `delay` and `payload` use the same parts; `excitation`
 plans motions.
 
 Order: errors, pseudo_inertia, consistency, template, excitation/, log, log_files, signals,
-regression, delay, looking_over, log_set, selection, methods, payload, validation, fit_file, fit, identify.
+regression, delay, looking_over, log_set, mistakes, selection, methods, payload, validation, fit_file, fit,
+identify.
 """
 
 from armdyn.identification.consistency import Consistent, consistent

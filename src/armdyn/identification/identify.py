@@ -16,7 +16,13 @@ from armdyn.expression import ArmdynError, shown
 from armdyn.identification.consistency import consistent as possible
 from armdyn.identification.consistency import impossible_links
 from armdyn.identification.delay import delay_note
-from armdyn.identification.errors import IdentificationError, NothingUsableError, check, on_one_thread
+from armdyn.identification.errors import (
+    IdentificationError,
+    IdentificationWarning,
+    NothingUsableError,
+    check,
+    on_one_thread,
+)
 from armdyn.identification.fit import Fit
 from armdyn.identification.log import Log, Record
 from armdyn.identification.log_files import LogFile
@@ -29,6 +35,7 @@ from armdyn.identification.methods import (
     covariance,
     repetition,
 )
+from armdyn.identification.mistakes import mistakes
 from armdyn.identification.regression import RANK, Factors, Problem, merge
 from armdyn.identification.selection import (
     Chosen,
@@ -42,7 +49,7 @@ from armdyn.identification.template import Free, free_parameters, make_template
 from armdyn.identification.validation import Training
 from armdyn.identification.validation import validate as validate_fit
 from armdyn.progress import Update, progress_bar, stage
-from armdyn.remarks import Remark
+from armdyn.remarks import Remark, warn
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_name, joint_units
 
@@ -202,6 +209,8 @@ def _fitted(train: LogSet, other: LogSet | None, request: Request, executor: Any
     robot = train.robot
     records = enough_records(train)
     _check_motion(train, records)
+    with stage("looking the logs over"):
+        doubts = _doubts(robot, records)
     with stage("choosing filters and friction"):
         chosen = choose_model(robot, records, request)
     with stage("regression"):
@@ -234,7 +243,7 @@ def _fitted(train: LogSet, other: LogSet | None, request: Request, executor: Any
         singular_values=found.singular_values,
         training_error=_training_error(factors, x),
         consistent=request.consistent,
-        remarks=(*remarks, *map(Remark, notes)),
+        remarks=(*doubts, *remarks, *map(Remark, notes)),
         training=training,
         validation=tried,
         logs=train.digests,
@@ -252,6 +261,18 @@ def _check_motion(train: LogSet, records: Sequence[Record]) -> None:
         f"{train.logs[0].name}{' and other logs' * (len(train.logs) > 1)}: the arm stands still: {most}. "
         "Record a motion of all joints, to and fro, slow and fast; excite (armdyn excite) finds one"
     )
+
+
+def _doubts(robot: Robot, records: Sequence[Record]) -> list[Remark]:
+    """What the logs probably have wrong; torques that bodies cannot have are refused."""
+    found = mistakes(robot, records)
+    name = records[0].name if records else ""
+    for mistake in found:
+        if mistake.certain:
+            raise IdentificationError(f"{name}: {mistake.text}")
+    doubts = [Remark(mistake.text, "warning", name) for mistake in found]
+    warn(doubts, IdentificationWarning, 5)
+    return doubts
 
 
 def moves(records: Iterable[Record]) -> bool:

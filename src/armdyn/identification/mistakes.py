@@ -1,0 +1,329 @@
+"""What a log probably has wrong: signs, orders, units and zeros that its own data contradict.
+
+Torques of the other sign fit as well as the right ones, with bodies of negative mass: the inertia that the
+arm shows along its motion tells. Joints that are swapped, angles in degrees and wrong zeros leave a model
+without its explanation: where it fits badly, the log is read in other ways, and one that halves the misfit is
+told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from armdyn.identification.errors import on_one_thread
+from armdyn.identification.log import Record
+from armdyn.identification.regression import RANK, Problem, column_scales, triangular
+from armdyn.identification.signals import Kinematics, cutoff_of_motion, states
+from armdyn.identification.template import Surfaces, make_template
+from armdyn.robot import Robot
+from armdyn.robot.joints import joint_name, revolute_joints
+
+INSTANTS = 400  # of the motion that are looked at
+BLOCKS = 10  # of them, left out in turn to see how sure a sign is
+CUTOFF = 10.0  # Hz, at most: slower than noise, faster than most motions of arms
+BAD = 0.08  # of the torques: a model that leaves more unexplained has the log read in other ways
+AS_GOOD = 1.1  # times the misfit of the best reading: of such ones the first counts, which is the simplest
+STEP = 0.7  # of the misfit: what another reading must reach
+SURE = 6.0  # standard errors: what is so far below zero is below it
+ALONE = 1.1  # times the misfit: one joint's torques may be turned for no more than this
+MOST = 10  # joints: of more, there are too many ways to read a log
+SCALES = {"mNm": 1e3, "Ncm": 1e2, "kNm": 1e-3}  # units that torques may be in, and how many N m look like
+ALIKE, NEAR = 0.9, 1.5  # cosine with the description's torques that says the same, and ratio, of a unit
+_ZEROS = (45, 90, 135, 180, -135, -90, -45)  # degrees
+_FINER = (20, 10, 5, 2, 1)  # steps from there [degrees]
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """What is probably wrong, as a sentence; `certain` where the data allow nothing else."""
+
+    text: str
+    certain: bool = False
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Instants of a motion and their torques, (M, n) each."""
+
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+    tau: np.ndarray
+    use: np.ndarray  # bool
+
+    @staticmethod
+    def of(records: Sequence[Record]) -> Sample | None:
+        """Some instants of records, evenly spread."""
+        parts = [
+            (part.motion, part.seen(part.tau), part.use)
+            for record in records
+            for part in states(record, min(cutoff_of_motion(record) or CUTOFF, CUTOFF))
+        ]
+        if not parts:
+            return None
+        q, qd, qdd = (np.concatenate([getattr(x[0], name) for x in parts]) for name in ("q", "qd", "qdd"))
+        tau, use = (np.concatenate([x[k] for x in parts]) for k in (1, 2))
+        at = np.flatnonzero(use.any(1))
+        at = at[np.linspace(0, len(at) - 1, min(INSTANTS, len(at))).astype(int)] if len(at) else at
+        return Sample(q[at], qd[at], qdd[at], tau[at], use[at]) if len(at) else None
+
+    @property
+    def motion(self) -> Kinematics:
+        return Kinematics(self.q, self.qd, self.qdd)
+
+    def moved(self, scale: np.ndarray | float = 1.0, shift: np.ndarray | float = 0.0) -> Sample:
+        """With positions multiplied and then shifted."""
+        return replace(self, q=self.q * scale + shift, qd=self.qd * scale, qdd=self.qdd * scale)
+
+    def turned(self, signs: np.ndarray) -> Sample:
+        """With torques of other signs (n,)."""
+        return replace(self, tau=self.tau * signs)
+
+    def ordered(self, order: np.ndarray, channels: str) -> Sample:
+        """With the columns of q, of tau, or of "q and tau" in another order."""
+        found = self
+        if channels != "tau":
+            found = replace(found, q=self.q[:, order], qd=self.qd[:, order], qdd=self.qdd[:, order])
+        if channels != "q":
+            found = replace(found, tau=self.tau[:, order], use=self.use[:, order])
+        return found
+
+
+# ---- the model's misfit, and the signs of what it finds ----------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """A quick fit of all parameters to a sample, torques by the root of their joint's size."""
+
+    robot: Robot
+    problem: Problem
+
+    @staticmethod
+    def of(robot: Robot) -> Sketch:
+        template = make_template(robot)
+        return Sketch(robot, Problem(template, np.zeros(len(Surfaces.of_robot(template.robot).of))))
+
+    def rows(self, sample: Sample) -> tuple[np.ndarray, np.ndarray]:
+        """Weighted rows [Y τ] (M, n, p + 1), zero where a torque may not be used; lengths of Y's columns."""
+        size = np.sqrt(np.square(sample.tau).mean(0))
+        weight = 1 / np.sqrt(np.maximum(size, 1e-3 * size.max()))
+        A = np.concatenate([self.problem(sample.motion), sample.tau[..., None]], axis=-1) * weight[:, None]
+        A[~sample.use] = 0.0
+        lengths = column_scales(np.sqrt(np.square(A[..., :-1]).sum((0, 1))))
+        A[..., :-1] /= lengths
+        return A, lengths
+
+    def misfit(self, sample: Sample) -> float:
+        """What the model leaves unexplained of the torques, relative."""
+        A = self.rows(sample)[0]
+        R = triangular(A.reshape(-1, A.shape[-1]))
+        x = np.linalg.lstsq(R[:, :-1], R[:, -1], rcond=RANK)[0]
+        return float(np.linalg.norm(R[:, -1] - R[:, :-1] @ x) / max(float(np.linalg.norm(R[:, -1])), 1e-300))
+
+    def certainty(self, sample: Sample, forms: np.ndarray) -> np.ndarray:
+        """(k,) estimates of combinations `forms` (k, p) in standard errors, by leaving out blocks in turn.
+
+        Zero where the sample does not show a combination.
+        """
+        A, lengths = self.rows(sample)
+        parts = [triangular(x.reshape(-1, A.shape[-1])) for x in np.array_split(A, BLOCKS)]
+        found = []
+        for k in range(BLOCKS):
+            R = np.vstack([part for i, part in enumerate(parts) if i != k])
+            found.append(np.linalg.lstsq(R[:, :-1], R[:, -1], rcond=RANK)[0])
+        values = np.array(found) @ (forms / lengths).T
+        spread = np.sqrt((BLOCKS - 1) * values.var(0))
+        s, Vt = np.linalg.svd(np.vstack(parts)[:, :-1], full_matrices=False)[1:]
+        seen = Vt[s > RANK * s.max(initial=0.0)]
+        scaled = forms / lengths
+        hidden = np.linalg.norm(scaled - scaled @ seen.T @ seen, axis=1) > 1e-3 * np.linalg.norm(
+            scaled, axis=1
+        )
+        return np.where(
+            hidden, 0.0, values.mean(0) / np.maximum(spread, 1e-12 * np.abs(values).max(initial=1e-300))
+        )
+
+    def inertias(self, sample: Sample) -> np.ndarray:
+        """(n + 1, p) forms that are positive for bodies that exist: Σ q̈ᵀ B(q) q̈, and each Σ B_jj(q)."""
+        zero = np.zeros_like(sample.q)
+        still = self.problem(Kinematics(sample.q, zero, zero))
+        B = self.problem(Kinematics(sample.q, zero, sample.qdd)) - still
+        found = [np.einsum("mj,mjp->p", sample.qdd, B)]
+        for j in range(sample.q.shape[1]):
+            unit = zero.copy()
+            unit[:, j] = 1.0
+            found.append((self.problem(Kinematics(sample.q, zero, unit)) - still)[:, j].sum(0))
+        return np.array(found)
+
+    def powers(self, sample: Sample) -> np.ndarray:
+        """(n + 1, p) forms that are positive where friction brakes: its power, of all joints and of each."""
+        columns = [p for p, _, term in self.problem.friction if term != "offset"]
+        Y = np.zeros((*sample.q.shape, len(self.problem.template.prior)))
+        Y[..., columns] = self.problem(sample.motion)[..., columns]
+        each = np.einsum("mj,mjp->jp", sample.qd, Y)
+        return np.vstack([each.sum(0), each])
+
+
+# ---- what is told ------------------------------------------------------------------------------------------
+
+
+@on_one_thread
+def mistakes(robot: Robot, records: Sequence[Record]) -> list[Mistake]:
+    """What is probably wrong in records, the certain first."""
+    sample = Sample.of(records)
+    if sample is None:
+        return []
+    sketch = Sketch.of(robot)
+    if sample.use.sum() < 4 * len(sketch.problem.template.prior) or not sample.tau.any():
+        return []
+    before = sketch.misfit(sample)
+    readings: list[Reading] = []
+    if before > BAD and robot.n <= MOST:
+        readings = _better_readings(sketch, sample, before)
+        for reading in readings:
+            sample = reading.sample
+    turned, certain = _turned(sketch, sample)
+    signs = np.prod([turned, *(reading.signs for reading in readings if reading.signs is not None)], axis=0)
+    found = [_reversed(robot, signs, certain)] if (signs < 0).any() else []
+    if told := [reading.text for reading in readings if reading.signs is None]:
+        after = f"the model then fits to {100 * sketch.misfit(sample):.2g} % instead of {100 * before:.2g} %"
+        found.append(Mistake(f"{'; '.join(told)}: {after}"))
+    return found + _unit_of_torques(robot, sample.turned(turned))
+
+
+def _reversed(robot: Robot, signs: np.ndarray, certain: bool) -> Mistake:
+    """The sentence on torques of these signs (n,)."""
+    wrong = np.flatnonzero(signs < 0).tolist()
+    factors = ", ".join("-1" if sign < 0 else "1" for sign in signs)
+    if len(wrong) == robot.n:
+        what, how = "the torques have the wrong sign", "units={'tau': -1}"
+    else:
+        names = ", ".join(joint_name(robot, j) for j in wrong)
+        what, how = f"the torques of {names} have the wrong sign", f"units={{'tau': [{factors}]}}"
+    why = "bodies of negative inertia" if certain else "a model that fits badly"
+    why += ", or friction that drives the arm, would follow from them"
+    text = f"{what}: {why}. Torques are those that the motors exert on the arm; {how} turns them"
+    return Mistake(text, certain)
+
+
+def _turned(sketch: Sketch, sample: Sample) -> tuple[np.ndarray, bool]:
+    """(n,) −1 for joints whose torques have the other sign, and whether all have it, beyond doubt.
+
+    All are turned where inertia along the motion is negative, or friction drives, and neither speaks against
+    it; in doubt the description's torques tell. Those of one joint are turned where its friction drives, its
+    inertia does not speak against it, and the model fits as well.
+    """
+    n = sample.q.shape[1]
+    z = sketch.certainty(sample, np.vstack([sketch.inertias(sample), sketch.powers(sample)]))
+    inertia, power = z[: n + 1], z[n + 1 :]
+    signs, none = np.ones(n), SURE / 3
+    certain = bool(inertia[0] < -SURE and power[0] < none)
+    turned = certain or bool(power[0] < -SURE and inertia[0] < none)
+    if turned and not certain:
+        turned = certain = _likeness(sketch.robot, sample)[0] < -ALIKE
+    if turned:
+        signs, inertia, power = -signs, -inertia, -power
+    misfit = sketch.misfit(sample)
+    for j in np.flatnonzero((power[1:] < -SURE) & (inertia[1:] < none)).tolist():
+        other = np.where(np.arange(n) == j, -1.0, 1.0)
+        if sketch.misfit(sample.turned(other)) < ALONE * misfit:
+            signs = signs * other
+    return signs, certain
+
+
+def _likeness(robot: Robot, sample: Sample) -> tuple[float, float]:
+    """Cosine between the torques and those of the description, and how many times as large they are."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        expected = np.asarray(robot.inverse_dynamics(sample.q, sample.qd, sample.qdd))[sample.use]
+    found = sample.tau[sample.use]
+    sizes = float(np.linalg.norm(expected)), float(np.linalg.norm(found))
+    if not np.isfinite(sizes).all() or min(sizes) <= 0:
+        return 0.0, 1.0
+    return float(expected @ found) / (sizes[0] * sizes[1]), sizes[1] / sizes[0]
+
+
+def _unit_of_torques(robot: Robot, sample: Sample) -> list[Mistake]:
+    """A unit of the torques in which they would be about those of the description."""
+    alike, ratio = _likeness(robot, sample)
+    for unit, scale in SCALES.items():
+        if alike > ALIKE and 1 / NEAR < ratio / scale < NEAR:
+            text = f"the torques are {ratio:.3g} times those of the description: are they in {unit}?"
+            return [Mistake(f"{text} Then give units={{'tau': '{unit}'}}")]
+    return []
+
+
+# ---- other readings of the log -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A log read in another way: what was wrong then, and the sample as it should be."""
+
+    text: str
+    sample: Sample
+    signs: np.ndarray | None = None  # (n,) where torques are turned
+
+
+def _better_readings(sketch: Sketch, sample: Sample, misfit: float) -> list[Reading]:
+    """Other readings, one upon the other, while each is clearly better."""
+    found: list[Reading] = []
+    while misfit > BAD and len(found) < sample.q.shape[1]:
+        tried = list(_readings(sketch, found[-1].sample if found else sample))
+        misfits = [sketch.misfit(reading.sample) for reading in tried]
+        if (least := min(misfits)) > STEP * misfit:
+            break
+        k = next(k for k, x in enumerate(misfits) if x <= AS_GOOD * least)
+        found.append(tried[k])
+        misfit = misfits[k]
+    return found
+
+
+def _readings(sketch: Sketch, sample: Sample) -> Iterator[Reading]:
+    """The sample as it would be if one thing were wrong."""
+    robot, n = sketch.robot, sample.q.shape[1]
+    names = [joint_name(robot, j) for j in range(n)]
+    turning = revolute_joints(robot)
+    degrees = np.where(turning, np.pi / 180, 1.0)
+    if turning.any():
+        yield Reading("the angles are in degrees (units={'q': 'deg'})", sample.moved(degrees))
+        text = "the angles are in radians, and were taken for degrees"
+        yield Reading(text, sample.moved(1 / degrees))
+    for j in range(n):
+        other = np.where(np.arange(n) == j, -1.0, 1.0)
+        yield Reading("", sample.turned(other), other)
+        yield Reading(f"{names[j]} counts its position the other way", sample.moved(other))
+        both = f"{names[j]} counts its position and its torque the other way"
+        yield Reading(both, sample.moved(other).turned(other))
+        if turning[j]:
+            yield _zero(sketch, sample, j)
+    for i, k in combinations(range(n), 2):
+        order = np.arange(n)
+        order[[i, k]] = k, i
+        for channels in ("q and tau", "q", "tau"):
+            text = f"{names[i]} and {names[k]} are swapped in {channels}"
+            yield Reading(text, sample.ordered(order, channels))
+
+
+def _zero(sketch: Sketch, sample: Sample, j: int) -> Reading:
+    """The best zero of a joint that turns."""
+
+    def shifted(angle: int) -> Sample:
+        return sample.moved(shift=np.where(np.arange(sample.q.shape[1]) == j, np.radians(angle), 0.0))
+
+    def misfit(angle: int) -> float:
+        return sketch.misfit(shifted(angle))
+
+    best: int = min(_ZEROS, key=misfit)
+    now = misfit(best)
+    for step in _FINER if now < STEP * sketch.misfit(sample) else ():
+        near: int = min((best - step, best + step), key=misfit)
+        if (there := misfit(near)) < now:
+            best, now = near, there
+    text = f"the zero of {joint_name(sketch.robot, j)} is off by {best:g}°"
+    zeros = ", ".join(f"{np.pi / 180 * best:.4g}" if i == j else "0" for i in range(sample.q.shape[1]))
+    return Reading(f"{text} (joint_zeros=[{zeros}])", shifted(best))
