@@ -339,7 +339,9 @@ TAIL = 8  # periods of the cut-off after which 1e-8 is left of what the filter s
 DENSE = 16  # instants per period of the cut-off: more of them say nothing new
 _ROWS = 4_000  # instants whose regressor is in memory at a time
 _SAME_RATE = 1e-6  # rates that differ by rounding are thinned alike
-_STARTING = 0.5  # 1/cut-off at an end at which the arm starts or stops: joints stick, jerks shake the arm
+# What a fit leaves out at the ends of a segment, in 1/cut-off (predictions and errors have all of it):
+_NOISY = 0.25  # where the arm is under way: noise in accelerations is greatest at an end
+_STARTING = 0.5  # where it starts or stops: joints stick, and jerks shake the arm
 
 
 @dataclass(frozen=True)
@@ -431,9 +433,9 @@ def _states(
     used, own, rate = record.usable[segment.nearest], record.own[segment.nearest, None], segment.rate
     if cutoff is None or fastest is None:
         return States(motion, tau[:, 0], used & own, rate, cutoff, tau[:, 1])
-    edge = min(int(np.ceil(_STARTING * rate / cutoff)), len(tau) // 4)
-    first, last = _under_way(segment.gridded(record.q), cutoff, rate)
-    used[: 0 if first else edge] = used[len(tau) - (0 if last else edge) :] = False
+    ends = [_NOISY if passes else _STARTING for passes in _under_way(segment.gridded(record.q), cutoff, rate)]
+    first, last = (min(int(np.ceil(share * rate / cutoff)), len(tau) // 4) for share in ends)
+    used[:first] = used[len(tau) - last :] = False
     thin = max(1, int(rate / (DENSE * fastest) + _SAME_RATE))
     if thin > 1:
         tau = low_pass(tau, 0.4 * rate / thin, rate)
