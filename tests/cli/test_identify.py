@@ -58,6 +58,15 @@ def test_a_saved_fit_is_read_by_report(files, monkeypatch, capsys):
     )
 
 
+def test_drift_between_saved_fits(files, monkeypatch, capsys):
+    for name in ("first", "second"):
+        run("identify", "arm.toml", f"{name}.csv", "--friction", "plain", "--save", f"{name}.json")
+    text = run("drift", "first.json", "second.json")
+    assert "Fv1" in text
+    assert "no base parameter changed" in text
+    assert "no saved fit" in refused(monkeypatch, capsys, "drift", "first.json", "arm.toml")
+
+
 def test_identify_as_json_has_only_json(files):
     found = json.loads(run("identify", "arm.toml", "first.csv", "--friction", "plain", "--json"))
     assert found["robot"] == "small arm"

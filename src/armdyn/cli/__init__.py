@@ -31,6 +31,7 @@ VERBS = {
     "simulate": ("simulate.simulate", "Simulate the arm: free, under torques or with a controller."),
     "excite": ("identification.excite", "Find a motion that shows a robot's parameters."),
     "identify": ("identification.identify", "Find a robot's parameters from logs of its motion."),
+    "drift": ("identification.drift", "Say which parameters changed between two saved fits."),
     "payload": ("identification.payload", "Find what an arm carries from a log of its torques."),
     "view": ("pages.view", "Open the workbench: the arm in 3-D in the browser, live."),
     "report": ("pages.report", "Write a report about a robot on one HTML page."),

@@ -1,4 +1,4 @@
-"""Verbs of identification: excite, payload, identify."""
+"""Verbs of identification: excite, payload, identify, drift."""
 
 from __future__ import annotations
 
@@ -27,8 +27,10 @@ from armdyn.cli.common import (
 )
 from armdyn.cli.terminal import table_of, terminal
 from armdyn.expression import ArmdynError
-from armdyn.identification import Log
+from armdyn.identification import Fit, Log
 from armdyn.identification import identify as find
+from armdyn.identification.drift import LEVEL
+from armdyn.identification.drift import drift as compare_fits
 from armdyn.identification.excitation import Excitation, Workspace
 from armdyn.identification.excitation import excite as search
 from armdyn.identification.payload import identify_payload
@@ -366,3 +368,21 @@ def _unit(text: str) -> str | float:
         return float(text)
     except ValueError:
         return text
+
+
+# ------------------------------------------------------------------------------------------------------------
+# The verb drift.
+
+
+def drift(
+    old: Annotated[Path, typer.Argument(help="A fit, as `armdyn identify --save` writes it.")],
+    new: Annotated[Path, typer.Argument(help="A later fit of the same arm.")],
+    level: Annotated[
+        float, typer.Option(help="Probability that an arm which did not change is not said to have.")
+    ] = LEVEL,
+) -> None:
+    """Say which parameters changed between two fits of an arm beyond the uncertainty of both."""
+    found = compare_fits(Fit.load(old), Fit.load(new), level)
+    terminal().print(table_of(*found.table()))
+    for line in found.summary():
+        say(line)

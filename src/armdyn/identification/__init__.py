@@ -2,18 +2,19 @@
 
 From a log to its fit: `log` (`Log`, `Record`; in files `log_files`), `looking_over` (a log at the joints),
 `log_set` (all records of a fit), `mistakes` (what logs probably have wrong), `signals` (filters, derivatives,
-states), `template` (the robot whose parameters are sought), `regression` (the regressor, triangular factors, least squares), `selection` (filter,
-friction, damping), `methods` (estimates), `consistency` and `pseudo_inertia` (bodies that can exist),
-`validation`, `fit`, `identify`. `fit_file` keeps fits. `delay` and `payload` use the same parts; `excitation`
-plans motions.
+states), `template` (the robot whose parameters are sought), `regression` (the regressor, triangular factors,
+least squares), `selection` (filter, friction, damping), `methods` (estimates), `consistency` and
+`pseudo_inertia` (bodies that can exist), `validation`, `fit`, `identify`. `fit_file` keeps fits, `drift`
+compares them. `delay` and `payload` use the same parts; `excitation` plans motions.
 
 Order: errors, pseudo_inertia, consistency, template, excitation/, log, log_files, signals,
 regression, delay, looking_over, log_set, mistakes, selection, methods, payload, validation, fit_file, fit,
-identify.
+drift, identify.
 """
 
 from armdyn.identification.consistency import Consistent, consistent
 from armdyn.identification.delay import Delay, estimate_delay
+from armdyn.identification.drift import Drift, drift
 from armdyn.identification.errors import IdentificationError, IdentificationWarning
 from armdyn.identification.fit import Fit
 from armdyn.identification.identify import identify, identify_fleet
@@ -24,6 +25,7 @@ from armdyn.identification.selection import Friction
 __all__ = [
     "Consistent",
     "Delay",
+    "Drift",
     "Fit",
     "Friction",
     "IdentificationError",
@@ -32,6 +34,7 @@ __all__ = [
     "LogFile",
     "Record",
     "consistent",
+    "drift",
     "estimate_delay",
     "identify",
     "identify_fleet",
