@@ -2,11 +2,11 @@
 
 A rotor of axial inertia a and transverse inertia b that spins with θ̇ on a carrier of angular velocity ω has
 the energy ½ a θ̇² + a θ̇ (zᵀω) + ½ a (zᵀω)² + ½ b (|ω|² − (zᵀω)²), beside that of its mass. The reflected
-model of armdyn has the first term alone. The paper's diagonal model has the last two as well, in the augmented
-link that the locked rotor belongs to; so zᵀω = 0 is enough there, and not here.
+model of armdyn has the first term alone. The paper's diagonal model has the last two as well, in the
+augmented link that the locked rotor belongs to; so zᵀω = 0 is enough there, and not here.
 
-Whether something is zero is decided by numbers, at random postures, speeds and values of the symbols, which is
-fast for any number of joints. The formula of zᵀω is made only where few joints lie below the carrier.
+Whether something is zero is decided by numbers, at random postures, speeds and values of the symbols, which
+is fast for any number of joints. The formula of zᵀω is made only where few joints lie below the carrier.
 """
 
 from __future__ import annotations
