@@ -158,6 +158,12 @@ def dynamic_manipulability(
             f"{robot.name}: torques of motors do not accelerate links behind elastic joints at once; "
             "robot.with_rigid_joints() is the arm without elasticity"
         )
+    if robot.drives.passive:
+        name = robot.coordinates[robot.drives.passive[0]]
+        raise AnalysisError(
+            f"{robot.name}: nothing drives '{name}' (actuated = false); "
+            "what torques of all joints could do says nothing of this arm"
+        )
     (q,) = check.joint_arrays(robot, q=q)
     J, names = _jacobian(robot, q, rows)
     w, unit = _weights(robot, weights, "torque", "torques")

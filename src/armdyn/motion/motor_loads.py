@@ -198,8 +198,8 @@ class MotorLoads(Shown):
         if arrays["qd"].shape != arrays["tau"].shape:
             raise MotionError(f"qd, tau: shapes {arrays['qd'].shape} and {arrays['tau'].shape} differ")
         P = robot.drives.to_motors
-        if robot.model.elastic:
-            _check_elastic(robot, arrays["tau"])
+        if robot.model.elastic or robot.drives.passive:
+            _check_given(robot, arrays["tau"])
         return cls(robot, times, arrays["tau"] @ P.T, arrays["qd"] @ robot.transmission.T)
 
     # ---- the motors ------------------------------------------------------------------------------------
@@ -412,12 +412,18 @@ def motor_loads(robot: Robot, motion: Trajectory | RecordedMotion, *, wrench: An
     return MotorLoads.from_torques(robot, t, qd, tau)
 
 
-def _check_elastic(robot: Robot, tau: np.ndarray) -> None:
-    """Refuse torques on the links of elastic joints that no motor can give."""
+def _check_given(robot: Robot, tau: np.ndarray) -> None:
+    """Refuse torques on passive joints and on the links of elastic ones that no motor can give."""
     off = np.abs(tau - tau @ robot.drives.given.T)
     for i in range(robot.n):
         most = np.nanmax(off[..., i])
         if most > 1e-6 * np.nanmax(np.abs(tau), initial=1e-300):
+            if i in robot.drives.passive:
+                raise MotionError(
+                    f"{joint_name(robot, i)}: the motion needs {most:g} {torque_unit(robot, i)} there, and "
+                    "nothing drives this joint (actuated = false): it cannot follow; motions of simulate "
+                    "need none"
+                )
             raise MotionError(
                 f"{joint_name(robot, i)}: the motion needs {most:g} {torque_unit(robot, i)} on the link of "
                 "an elastic joint that no motor gives; motions of elastic_feedforward and of simulate need "

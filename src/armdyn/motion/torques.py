@@ -108,6 +108,12 @@ def check_timed(robot: Robot, trajectory: Trajectory) -> None:
             "coordinates cannot be timed by limits of torque; elastic_feedforward gives the torques for a "
             "motion of the links, and robot.with_rigid_joints() can be timed"
         )
+    if robot.drives.passive:
+        name = robot.coordinates[robot.drives.passive[0]]
+        raise MotionError(
+            f"{robot.name}: nothing drives '{name}' (actuated = false), so a path of all coordinates cannot "
+            "be timed by limits of torque; the robot with this joint locked can be timed"
+        )
     check_robot(robot, trajectory)
 
 

@@ -150,13 +150,16 @@ class Drives:
     def given(self) -> np.ndarray:
         """R (n, n) with R τ = τ for torques that motors can give, and only for these.
 
-        Without elastic joints these are all. On the link of an elastic joint the motors give Kᵀ τ_m by their
-        couplings: nothing, where there is none.
+        Without elastic and passive joints these are all. On the link of an elastic joint and on a passive
+        joint the motors give Kᵀ τ_m by their couplings: nothing, where there is none.
         """
-        if len(self.loose) == len(self.elastic):
+        if len(self.loose) == len(self.elastic) + len(self.passive):
             R = np.eye(self.model.n)
             R[list(self.loose)] = 0.0
             return _read_only(R)
+        if self.passive:
+            K = self.transmission[[link.actuated for link in self.links]]
+            return _read_only(np.linalg.pinv(K) @ K)
         return _read_only(self.transmission.T @ self.to_motors)
 
     @cached_property
@@ -166,9 +169,23 @@ class Drives:
         return tuple(i for i, link in enumerate(self.model.coordinates) if link.name in names)
 
     @cached_property
+    def passive(self) -> tuple[int, ...]:
+        """The coordinates of passive joints (`actuated = false`), which have no drive of their own.
+
+        A closure is solved for passive joints first, so these are none that driven joints move.
+        """
+        return tuple(i for i, link in enumerate(self.model.coordinates) if not link.actuated)
+
+    @cached_property
     def loose(self) -> tuple[int, ...]:
-        """The coordinates that no torque acts on: links of elastic joints to which no motor is coupled."""
-        return tuple(i for i in self.elastic if not self.transmission[:, i].any())
+        """The coordinates that no torque acts on: links of elastic joints and passive joints, to which no
+        motor is coupled.
+        """
+        undriven = (*self.elastic, *self.passive)
+        if not undriven:
+            return ()
+        K = self.transmission[[link.actuated for link in self.links]]
+        return tuple(i for i in sorted(undriven) if not K[:, i].any())
 
     # ---- what they bear --------------------------------------------------------------------------------
 

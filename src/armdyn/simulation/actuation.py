@@ -103,21 +103,26 @@ class SampledInput(DriveInput):
 
 
 def _check_driven(robot: Robot, tau: np.ndarray, scale: float) -> None:
-    """Refuse torques (..., n) on links of elastic joints that no motor gives, but for rounding."""
+    """Refuse torques (..., n) on passive joints and links of elastic ones that no motor gives, but for
+    rounding.
+    """
     given = tau @ robot.drives.given.T
     off = np.abs(tau - given).reshape(-1, robot.n)
     if off.size == 0 or off.max() <= _ROUNDING * scale:
         return
     row, i = np.unravel_index(int(off.argmax()), off.shape)
     found, expected = (x.reshape(-1, robot.n)[row, i] for x in (tau, given))
+    passive = int(i) in robot.drives.passive
     if robot.drives.given[i].any():
         why = (
             f"but {expected:g} is what motors coupled to it give there with the torques on the others: "
             "motor torques @ robot.transmission are torques that motors can give"
         )
+    elif passive:
+        why = "which nothing drives (actuated = false); 0 is allowed there"
     else:
         why = "where none acts; torques act on its motor, whose coordinate comes after the links"
-    where = f"{joint_name(robot, int(i))}, the link of an elastic joint"
+    where = joint_name(robot, int(i)) + ("" if passive else ", the link of an elastic joint")
     raise SimulationError(f"torque: found {found:g} on {where}, {why}")
 
 
@@ -128,7 +133,7 @@ class FunctionInput(DriveInput):
     name: str = field(kw_only=True)
     function: Callable[[float, np.ndarray, np.ndarray], Any] = field(kw_only=True)
     start: float = field(kw_only=True, default=0.0)
-    driven: Robot | None = field(kw_only=True, default=None)  # an arm with elastic joints
+    driven: Robot | None = field(kw_only=True, default=None)  # an arm with elastic or passive joints
     kind = "asked"
 
     def later(self, start: float) -> FunctionInput:
@@ -338,6 +343,7 @@ def actuation(
             f"torque: the controller is for {torque.robot.n} joints, the robot has {robot.n}"
         )
     check_loops(robot, torque.robot)
+    _check_same_passive(robot, torque.robot)
     gains, memory = [np.zeros((1, 0))], np.zeros((1, 0))
     named = torque.checked_constants | ({"memory": torque.first_memory} if torque.remembered else {})
     for name, x in named.items():
@@ -352,8 +358,10 @@ def actuation(
 
 
 def _driven(robot: Robot, torque: DriveInput) -> DriveInput:
-    """Refuse torques on links of elastic joints that motors cannot give: at once, or when a function does."""
-    if not robot.model.elastic:
+    """Refuse torques that motors cannot give, on passive joints and on links of elastic ones: at once, or
+    when a function does.
+    """
+    if not robot.model.elastic and not robot.drives.passive:
         return torque
     if isinstance(torque, FunctionInput):
         return replace(torque, driven=robot)
@@ -361,6 +369,15 @@ def _driven(robot: Robot, torque: DriveInput) -> DriveInput:
         rows = host(torque.rows)
         _check_driven(robot, rows, float(np.abs(rows).max(initial=0.0)))
     return torque
+
+
+def _check_same_passive(robot: Robot, model: Robot) -> None:
+    """Refuse a controller whose model drives joints that nothing drives."""
+    if undriven := [i for i in robot.drives.passive if i not in model.drives.passive]:
+        raise SimulationError(
+            f"torque: nothing drives {joint_name(robot, undriven[0])} of the robot (actuated = false), but "
+            "the controller's model has a drive there; its joint must be passive too"
+        )
 
 
 def check_loops(robot: Robot, model: Robot) -> None:

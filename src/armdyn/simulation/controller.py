@@ -259,8 +259,13 @@ class Controller(ABC):
         return results(where, found, self.robot.n, self.remembered)
 
     def law(self, q: Scalars, qd: Scalars, given: Given) -> Any:
-        """The law over any scalar, within the torque limits of joints and motors if `saturated`."""
+        """The law over any scalar, within the torque limits of joints and motors if `saturated`.
+
+        Of passive joints, which nothing drives, the torques are zero whatever the law says.
+        """
         tau, memory = self.checked_torques(q, qd, given)
+        for i in self.robot.drives.passive:
+            tau[i] = 0
         if self.saturated:
             tau = within_limits(self.robot, tau)
         return (tau, memory) if self.remembered else tau
@@ -401,14 +406,36 @@ def check_controller(controller: Controller) -> None:
     check_rate(controller.rate)
 
 
-def check_driven(controller: Controller) -> None:
-    """Refuse robots with elastic joints: these laws act on every coordinate, and no torque acts on links."""
+def check_driven(controller: Controller, every: bool = False) -> None:
+    """Refuse robots with elastic joints: these laws act on every coordinate, and no torque acts on links.
+
+    `every`: passive joints too, where the law needs a torque on every joint.
+    """
     check_controller(controller)
+    check_passive(controller, every)
     if controller.robot.model.elastic:
         name = controller.robot.model.elastic[0].joint_label
         raise SimulationError(
             f"robot: {type(controller).__name__} would put torques on the links of elastic joints "
             f"('{name}'), where none act; MotorPD is for them"
+        )
+
+
+def check_passive(controller: Controller, every: bool = True) -> None:
+    """Refuse passive joints where the law needs a torque there, or where other motors act on them."""
+    drives = controller.robot.drives
+    name, coupled = type(controller).__name__, [i for i in drives.passive if i not in drives.loose]
+    if coupled:
+        joint = controller.robot.coordinates[coupled[0]]
+        raise SimulationError(
+            f"robot: nothing drives '{joint}' (actuated = false), but other motors are coupled to it; "
+            f"{name} has no law for that"
+        )
+    if every and drives.passive:
+        raise SimulationError(
+            f"robot: {name} needs a torque on every joint, and nothing drives "
+            f"'{controller.robot.coordinates[drives.passive[0]]}' (actuated = false); PDGravity, "
+            "GravityCompensation and FrictionCompensation drive the other joints alone"
         )
 
 

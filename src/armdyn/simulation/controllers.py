@@ -39,6 +39,7 @@ from armdyn.simulation.controller import (
     Target,
     check_controller,
     check_driven,
+    check_passive,
     critical,
     follows,
     gains_of,
@@ -245,6 +246,7 @@ class MotorPD(Controller):
 
     def __post_init__(self) -> None:
         check_controller(self)
+        check_passive(self)
         check_elastic(self.robot)
         check.one_of("gravity", self.gravity, "target", "motor")
         plan = self._plan
@@ -359,9 +361,10 @@ class JointControl(Controller):
     stiffness: Array
     damping: Array
     followed: ClassVar[tuple[str, ...]]  # what of a trajectory the law is given
+    everywhere: ClassVar[bool] = True  # whether the law needs a torque on every joint
 
     def __post_init__(self) -> None:
-        check_driven(self)
+        check_driven(self, self.everywhere)
         if isinstance(self.target, Trajectory):
             follows(self.robot, self.target)
         self.constants()
@@ -406,6 +409,7 @@ class PDGravity(JointControl):
     saturated: bool = False
     rate: Rate = "auto"
     followed = ("target", "target_velocity")
+    everywhere = False
 
     def torques(self, q: Scalars, qd: Scalars, given: Given) -> Scalars:
         feedback = laws.feedback(q, qd, given)
@@ -476,7 +480,7 @@ class OperationalControl(Controller):
             raise SimulationError(
                 f"target: found {type(self.target).__name__}; operational control takes a TipPoint or TipLine"
             )
-        check_driven(self)
+        check_driven(self, every=True)
         m, n = len(self._rows), self.robot.n
         if m > n:
             cure = "" if self.target.rotation is None else "; leave out the rotation"

@@ -486,6 +486,12 @@ def excite(
             f"{robot.name}: links behind elastic joints cannot be moved at will; plan for "
             "robot.with_rigid_joints(), whose motions elastic_feedforward takes where they are polynomials"
         )
+    if robot.drives.passive:
+        name = robot.coordinates[robot.drives.passive[0]]
+        raise IdentificationError(
+            f"{robot.name}: nothing drives '{name}' (actuated = false), so it cannot be moved at will; "
+            "plan for the robot with this joint locked"
+        )
     search = search_for(
         robot,
         basis_for(kind, duration, harmonics, points),

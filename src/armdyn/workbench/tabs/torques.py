@@ -127,7 +127,7 @@ def joint_rows(bench: Bench, moment: Moment) -> tuple[list[BarRow], list[str]]:
                 data=(("data_joint", str(joint + 1)), ("data_tau", repr(tau))),
             )
         )
-    remarks = _on_elastic_links(moment, least)
+    remarks = _undriven(moment, least)
     extra = _redundant_drives(moment, least)
     if extra:
         remarks.append("More joints are driven than move by themselves: below, the least torques that do it.")
@@ -149,21 +149,23 @@ def _redundant_drives(moment: Moment, least: float) -> list[BarRow]:
     return rows
 
 
-def _on_elastic_links(moment: Moment, least: float) -> list[str]:
-    """Where the state needs a torque on the link of an elastic joint that no motor gives."""
+def _undriven(moment: Moment, least: float) -> list[str]:
+    """Where the state needs a torque on a passive joint or the link of an elastic one that no motor gives."""
     robot, tau = moment.robot, moment.tau
     try:
-        held, given = robot.drives.loose, robot.drives.given @ tau if robot.model.elastic else tau
+        held, passive = robot.drives.loose, robot.drives.passive
+        given = robot.drives.given @ tau if robot.model.elastic or passive else tau
     except ModelError:  # the transmission is singular: what motors give is not known
         return []
     remarks = []
     for i in np.flatnonzero(np.abs(tau - given) > least).tolist():
         name = _link_name(moment, i)
+        what = "a passive joint" if i in passive else "the link of an elastic joint"
         if i in held:
-            text = f"No motor acts on '{name}', the link of an elastic joint: "
+            text = f"No motor acts on '{name}', {what}: "
             remarks.append(text + "the arm stays in this state only if the torque is 0 there.")
         else:
-            text = f"The motors coupled to '{name}', the link of an elastic joint, give "
+            text = f"The motors coupled to '{name}', {what}, give "
             text += f"{given[i]:.4g} {torque_unit(robot, i)} there: "
             remarks.append(text + "the arm stays in this state only if the torque is that.")
     return remarks
@@ -195,10 +197,10 @@ def motor_rows(moment: Moment) -> tuple[list[BarRow], list[str]]:
         )
         for i, name in enumerate(drives.names)
     ]
-    remarks = [
-        f"No motor acts on '{_link_name(moment, i)}', the link of an elastic joint." for i in drives.loose
-    ]
-    return rows, remarks
+    what = {
+        i: "a passive joint" if i in drives.passive else "the link of an elastic joint" for i in drives.loose
+    }
+    return rows, [f"No motor acts on '{_link_name(moment, i)}', {text}." for i, text in what.items()]
 
 
 def _motor_notes(drives: Drives, i: int, torque: float, speed: float) -> list[str]:
