@@ -70,7 +70,7 @@ def test_a_term_has_a_parameter_of_its_own(name):
 def test_slopes_of_curves():
     """Against differences."""
     names = ("stribeck", "cubic")
-    curves = Curves(np.eye(2), np.array([0.7, 0.2]), np.array([0.3, 1.0]), names)
+    curves = Curves(np.eye(2), np.array([0.7, 0.2]), np.array([0.3, 1.0]), np.array([0.0, 0.1]), names)
     v = np.array([[0.2, 0.5], [-0.4, -1.5]])
     s, h = np.sign(v), 1e-6
     expected = (curves.at(v + h, s) - curves.at(v - h, s)) / (2 * h)

@@ -1,4 +1,4 @@
-"""`learn_torques`: inverse dynamics by repeated trials, without the right model (De Luca, "Inverse dynamics").
+"""`learn_torques`: inverse dynamics by repeated trials, without the right model (De Luca, inverse dynamics).
 
 Trial k follows the motion under the torque learned so far and a feedback, τ_k = u_k + B̂ (2ω ė + ω² e); the
 next torque is what acted, and what the acceleration was short of, times the inertia that is believed in:
@@ -17,7 +17,7 @@ the splines are cut, and at cuts and ends they are fitted from one side: there a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -62,7 +62,7 @@ class LearnedTorques:
     @property
     def torques(self) -> np.ndarray:
         """Torques (N, n) after the last trial [N m or N]."""
-        return self.history[-1]
+        return np.asarray(self.history[-1])
 
     @property
     def torque_errors(self) -> np.ndarray:
@@ -107,8 +107,8 @@ def learn_torques(
     `bandwidth` ω [1/s] is that of the feedback. `band` [Hz] is the highest frequency that is learned: the
     filter is splines with knots 1/(2 band) apart, with gain one for all that is slower. Positions are
     recorded every `step` seconds. `noise` is the standard deviation of recorded positions [rad or m], a
-    number or (n,), drawn from the `seed`: learning sees it, the feedback does not. It stays in the torques, in
-    every trial anew; a lower `band` makes it less.
+    number or (n,), drawn from the `seed`: learning sees it, the feedback does not. It stays in the torques,
+    in every trial anew; a lower `band` makes it less.
 
     Torques may jump where the motion's acceleration does and, with dry friction, where a joint turns round.
     Where a joint rests in dry friction, several torques hold it, and one of them is learned. Limits of
@@ -142,10 +142,7 @@ def learn_torques(
     found = LearnedTorques(robot, motion, learner.t, np.array(history), learner.true(), np.array(errors))
     remarks = _remarks(found, bool(np.any(spread)))
     warn(remarks, SimulationWarning, 2)
-    return LearnedTorques(*(getattr(found, name) for name in _COLUMNS), remarks=remarks)
-
-
-_COLUMNS = ("robot", "motion", "t", "history", "true", "position_errors")
+    return replace(found, remarks=remarks)
 
 
 def _check_motion(robot: Robot, motion: Any) -> None:
@@ -265,8 +262,10 @@ def _cuts(robot: Robot, motion: Trajectory) -> list[float]:
         least = 1e-9 * np.abs(qd).max(axis=0)
         for j in range(robot.n):
             signs = np.where(np.abs(qd[:, j]) > least[j], np.sign(qd[:, j]), 0)
-            for i in np.flatnonzero(np.diff(signs)):
-                found.append(_turning(motion, j, t[i], t[i + 1], signs[i], signs[i + 1], least[j]))
+            found += [
+                _turning(motion, j, t[i], t[i + 1], signs[i], signs[i + 1], least[j])
+                for i in np.flatnonzero(np.diff(signs))
+            ]
     shortest, kept = 1e-3 * motion.duration, list[float]()
     for instant in sorted(found):
         if instant - (kept[-1] if kept else 0.0) > shortest and motion.duration - instant > shortest:
@@ -274,7 +273,9 @@ def _cuts(robot: Robot, motion: Trajectory) -> list[float]:
     return kept
 
 
-def _turning(motion: Trajectory, j: int, a: float, b: float, before: float, after: float, least: float) -> Any:
+def _turning(
+    motion: Trajectory, j: int, a: float, b: float, before: float, after: float, least: float
+) -> Any:
     """The instant between a and b at which the velocity of joint j changes its sign, or begins or ends."""
 
     def own(t: float) -> float:
