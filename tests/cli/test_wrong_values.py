@@ -126,6 +126,7 @@ WRONG = {
     "report": [
         (("report", "planar"), {**WRENCH, **ROTORS, **FILE, "--trajectory": ["nosuch.csv", "three.csv"]}),
         (("report", "planar"), CYCLE),
+        (("report", "planar"), {"--fit": ["nosuch.json", "motion.csv"], "--log": ["log.csv"]}),
     ],
     "exercise": [
         (
@@ -158,6 +159,7 @@ WRONG = {
     ],
     "view": [
         (VIEW, {**ROTORS, **LINK, **CYCLE, "--trajectory": ["nosuch.csv"], "--log": ["nosuch.csv"]}),
+        (VIEW, {"--fit": ["nosuch.json", "motion.csv"]}),
         (VIEW, {"--host": ["", "no such host", "198.51.100.7"], "--port": ["-1", "65535", "x", ""]}),
         (VIEW, {"--origin": ["", "*", "hub.example.org", "https://x/y", "ftp://x"]}),
     ],
@@ -178,9 +180,10 @@ WRONG = {
             ("identify", "planar", "log.csv"),
             {"--columns": ["q", "z=1"], "--units": ["q", "z=deg"], "--report": ["nowhere/x.html", "."]},
         ),
-        (("identify", "planar", "log.csv"), {**ROTORS, **FILE}),
+        (("identify", "planar", "log.csv"), {**ROTORS, **FILE, "--save": ["nowhere/x.json", ".", "log.csv"]}),
         (("identify", "planar", "log.csv"), {"--wrench-frame": ["tip", "base", ""]}),
     ],
+    "drift": [(("drift", "nosuch.json", "nosuch.json"), {"--level": ["0", "1", "-1", "nan", "x", ""]})],
     "export c": [
         (
             C,
@@ -264,7 +267,7 @@ def test_every_verb_that_takes_a_robot_has_all_options_of_robots():
     for verb, option in options_with_values():
         has.setdefault(verb, set()).add(option)
     without = {verb for verb, options in has.items() if not options & OF_ROBOTS}
-    assert without == {"new"}
+    assert without == {"drift", "new"}
     assert all(options >= OF_ROBOTS for verb, options in has.items() if verb not in without)
 
 

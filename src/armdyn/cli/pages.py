@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from armdyn.identification import Fit
 
 FitOption = Annotated[
-    Path | None, typer.Option(help="A fit of this robot, as `armdyn identify --save` writes it.")
+    Path | None, typer.Option(help="A fit of this robot, as `armdyn identify` saves it.")
 ]
 
 
@@ -40,7 +40,10 @@ def _fit_of(robot: Robot, path: Path | None) -> Fit | None:
         return None
     from armdyn.identification import Fit
 
-    found = Fit.load(path)
+    try:
+        found = Fit.load(path)
+    except ArmdynError as error:
+        raise ArmdynError(f"--fit: {error}") from None
     if found.described.coordinates != robot.coordinates:
         theirs, own = (", ".join(x.coordinates) for x in (found.described, robot))
         raise ArmdynError(f"--fit: '{path}' is a fit of an arm with the joints {theirs}; this one has {own}")
