@@ -44,7 +44,7 @@ from armdyn.motion.torques import contributions_along, torques_along
 from armdyn.motion.trajectory import Samples
 from armdyn.report.subject import default_motion
 from armdyn.robot import Robot
-from armdyn.robot.joints import joint_limits, joint_units, torque_unit
+from armdyn.robot.joints import joint_limits, joint_units, passive_text, torque_unit
 
 # ------------------------------------------------------------------------------------------------------------
 # The verb torque: for a state, or along a motion.
@@ -144,6 +144,8 @@ def _print_parts(
         *((name, [_figure(*x) for x in zip(part, largest, strict=True)]) for name, part in shown.items()),
     )
     terminal().print(table)
+    if text := passive_text(robot):
+        say(text)
 
 
 def _figure(x: float, largest: float) -> str:

@@ -13,6 +13,7 @@ from armdyn.kernels.arrays import Floats, Numbers
 from armdyn.model import Mechanism
 from armdyn.model.parts import Limits, Link
 from armdyn.model.robot_model import RobotModel
+from armdyn.names import listed, quoted
 from armdyn.program import Program
 from armdyn.robot.assembly import Assembly, Related, turning_positions
 
@@ -71,6 +72,13 @@ def joint_units(robot: RobotLike, joint: int) -> Units:
 
 def torque_unit(robot: RobotLike, joint: int) -> str:
     return joint_units(robot, joint).torque
+
+
+def passive_text(robot: RobotLike) -> str:
+    """A clause for torques along a motion, where nothing drives some of the coordinates; else empty."""
+    names = [quoted(link.joint_label) for link in robot.model.coordinates if not link.actuated]
+    what = "the torque there is what the motion would need"
+    return f"nothing drives {listed(names)} (actuated = false): {what}" if names else ""
 
 
 def joint_name(robot: RobotLike, joint: int) -> str:

@@ -412,7 +412,7 @@ def check_driven(controller: Controller, every: bool = False) -> None:
     `every`: passive joints too, where the law needs a torque on every joint.
     """
     check_controller(controller)
-    check_passive(controller, every)
+    _check_passive(controller, every)
     if controller.robot.model.elastic:
         name = controller.robot.model.elastic[0].joint_label
         raise SimulationError(
@@ -421,7 +421,7 @@ def check_driven(controller: Controller, every: bool = False) -> None:
         )
 
 
-def check_passive(controller: Controller, every: bool = True) -> None:
+def _check_passive(controller: Controller, every: bool) -> None:
     """Refuse passive joints where the law needs a torque there, or where other motors act on them."""
     drives = controller.robot.drives
     name, coupled = type(controller).__name__, [i for i in drives.passive if i not in drives.loose]

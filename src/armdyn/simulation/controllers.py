@@ -39,7 +39,6 @@ from armdyn.simulation.controller import (
     Target,
     check_controller,
     check_driven,
-    check_passive,
     critical,
     follows,
     gains_of,
@@ -246,7 +245,6 @@ class MotorPD(Controller):
 
     def __post_init__(self) -> None:
         check_controller(self)
-        check_passive(self)
         check_elastic(self.robot)
         check.one_of("gravity", self.gravity, "target", "motor")
         plan = self._plan

@@ -46,7 +46,7 @@ from armdyn.report.page import (
 )
 from armdyn.report.subject import Subject
 from armdyn.robot import Robot
-from armdyn.robot.joints import joint_limits, joint_units, torque_unit
+from armdyn.robot.joints import joint_limits, joint_units, passive_text, torque_unit
 
 _ROUNDING = 1e-9  # of the largest torque: smaller parts are rounding
 _DETAILED = 3  # joints up to which every cause gets its own curve
@@ -271,8 +271,10 @@ def write_torques(subject: Subject) -> list[Part]:
     beyond = [one for one in exceeded(robot, subject.samples.t, tau=subject.torque) if one.kind == "torque"]
     text = f"The motion exceeds limits: {'; '.join(sentences(beyond))}."
     what = "torque contributions of each joint over time"
+    passive = passive_text(robot)
     return [
         *([warning(text)] if beyond else []),
+        *([warning(passive[:1].upper() + passive[1:] + ".")] if passive else []),
         _peaks_table(subject),
         Picture(_draw_causes(subject, found), what, _caption(robot, largest)),
         tag("h3", "Largest magnitude of each part"),

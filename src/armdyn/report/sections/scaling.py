@@ -181,8 +181,9 @@ def write_scaling(subject: Subject) -> list[Part]:
     limits, robot, problems = joint_limits(subject.robot), subject.robot, list[Part]()
     own = (limits.torque, limits.velocity, limits.acceleration)
     if not (any(np.isfinite(x).any() for x in own) or robot.drives.limits.any):
-        text = "The description gives no limits of torque, velocity or acceleration, so the motion may be as "
-        return [paragraph(text + "fast as one likes.")]
+        text = "The description gives no limits of torque, velocity or acceleration"
+        free = "" if robot.drives.passive else ", so the motion may be as fast as one likes"
+        return [paragraph(f"{text}{free}.")]
     if not np.ptp(subject.samples.q, axis=0).any():
         return [paragraph("The motion stands still, so there is no speed to limit.")]
 
