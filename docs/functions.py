@@ -16,7 +16,10 @@ are for robots with loops. `out=` takes the result. This page is written by
 ARGUMENTS = {
     "base": "a `BaseMotion`, made of the three above",
     "link": "the name of a link, whose frame is taken instead of the tip's",
+    "at": 'a point of that link: `"frame"`, its frame\'s origin; `"com"`, its centre of mass; `[x, y, z]`',
+    "motor": "the link or joint that a motor drives, by name",
 }
+BESIDE = ("com_position", "rotor_jacobian")  # methods of one link or motor, made of the functions
 
 
 def text() -> str:
@@ -30,6 +33,11 @@ def text() -> str:
     for name in FUNCTIONS | CLOSED_FUNCTIONS:
         first = (getattr(Robot, name).__doc__ or "").split("\n")[0]
         lines.append(f"- `{name}`: {first}")
+    lines += ["", "Two more take the name of a link or motor, and are no programs by themselves:", ""]
+    for name in BESIDE:
+        arguments = [x for x in signature(getattr(Robot, name)).parameters if x not in ("self", "out")]
+        first = (getattr(Robot, name).__doc__ or "").split("\n")[0]
+        lines.append(f"- `{name}({', '.join(arguments)})`: {first}")
     lines += ["", "| input | meaning |", "|---|---|"]
     for name, meaning in (MEANINGS | ARGUMENTS).items():
         only = "in [programs and C](c-code.md) only: " if name in (PAYLOAD, SYMBOLS) else ""
@@ -38,10 +46,9 @@ def text() -> str:
 
 
 def _optional(name: str) -> list[str]:
-    """The optional arguments of the method: kernels have three inputs for `base` and none for `link`."""
-    return [
-        x for x, p in signature(getattr(Robot, name)).parameters.items() if p.default is None and x != "out"
-    ]
+    """Optional arguments of the method: kernels have three inputs for `base`, none for `link` and `at`."""
+    parameters = signature(getattr(Robot, name)).parameters.items()
+    return [x for x, p in parameters if p.default in (None, "frame") and x != "out"]
 
 
 def _shape(shape: tuple[int | str, ...]) -> str:

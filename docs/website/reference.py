@@ -11,7 +11,7 @@ from armdyn.robot.functions import FUNCTIONS
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 FACES = ("armdyn", "armdyn.robot", "armdyn.analysis", "armdyn.motion", "armdyn.simulation")
-FACES += ("armdyn.identification", "armdyn.report", "armdyn.workbench")
+FACES += ("armdyn.exact", "armdyn.identification", "armdyn.report", "armdyn.workbench")
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ def _of(module: str, names: str) -> tuple[str, ...]:
 # The members of Robot, which are many, by what they are for.
 ROBOT = {
     "Make one": "load from_dict from_toml",
-    "Numbers": " ".join(FUNCTIONS),
+    "Numbers": " ".join(FUNCTIONS) + " com_position rotor_jacobian",
     "Equations and parameters": "equations symbolic base_parameters parameters parameter_names symbols",
     "What it is": "name n coordinates joints bodies actuated drives transmission dh_table warnings "
     "model mechanism",
@@ -62,8 +62,10 @@ GROUPS = (
         "equations.md",
         "Equations",
         "What `robot.equations()` and `robot.base_parameters()` give. "
-        "[A first session](../first-session.md) uses them.",
-        _of("armdyn", "Equations Proof BaseParameters"),
+        "[A first session](../first-session.md) uses them; [derivations](../derivations.md) has Jacobians, "
+        "energies and augmented links.",
+        _of("armdyn", "Equations Proof BaseParameters")
+        + _of("armdyn.exact", "Array NamedArray Jacobian AnalyticalJacobian Energy AugmentedLink"),
     ),
     Group(
         "analysis.md",

@@ -16,7 +16,9 @@ def test_the_page_lists_arguments_as_methods_take_them():
     """A moving base is one argument, and the functions of a frame take a link."""
     rows = {line.split("`")[1]: line for line in _page().text().splitlines() if line.startswith("| `")}
     assert "| `wrench`, `base`, `parameters` |" in rows["inverse_dynamics"]
-    assert all("| `link` |" in rows[name] for name in ("pose", "jacobian", "jacobian_dot"))
+    assert "| `wrench`, `base`, `parameters` |" in rows["forward_dynamics"]
+    assert "| `link` |" in rows["pose"]
+    assert all("| `link`, `at` |" in rows[name] for name in ("jacobian", "jacobian_dot"))
 
 
 def _page():
