@@ -23,10 +23,12 @@ from armdyn.identification.selection import NEAR, Chosen, Friction, Trial
 from armdyn.identification.validation import (
     Comparison,
     CrossValidation,
+    JointResiduals,
     Training,
     Validation,
     comparisons,
     cross_validate,
+    gathered,
     validate,
 )
 from armdyn.model.friction import TERMS
@@ -95,6 +97,7 @@ def _validation(found: Validation) -> dict[str, Any]:
     ]
     return {
         "error": found.error,
+        "filtered_error": found.filtered_error,
         "errors": found.errors,
         "overlap": found.overlap,
         "warnings": found.warnings,
@@ -256,7 +259,7 @@ def text(fit: Fit, parameters: bool = True) -> str:
     lines = [
         f"{robot.name}: {len(fit.base)} base parameters by {method_text(fit)}, from {count} torques",
         "",
-        *entry("error", [_errors(fit)]),
+        *entry("error", _errors(fit)),
     ]
     for title, found in reasons(fit):
         lines += entry(title, found)
@@ -286,15 +289,24 @@ def method_text(fit: Fit) -> str:
     return f"least squares ({fit.method}{bodies})"
 
 
-def _errors(fit: Fit) -> str:
+def _errors(fit: Fit) -> list[str]:
     found = f"{100 * fit.training_error:.2f} % in training"
-    if fit.validation is None:
-        return f"{found}; not validated"
-    found += f", {100 * fit.validation.error:.2f} % in validation"
-    if len(fit.validation.errors) == 1:
-        return f"{found} ({next(iter(fit.validation.errors))})"
-    each = ", ".join(f"{name} {100 * error:.2f} %" for name, error in fit.validation.errors.items())
-    return f"{found} ({each})"
+    tried = fit.validation
+    if tried is None:
+        found += "; not validated"
+    else:
+        several = len(tried.errors) > 1
+        each = [f"{name} {100 * x:.2f} %" if several else name for name, x in tried.errors.items()]
+        found += f", {100 * tried.error:.2f} % in validation ({', '.join(each)})"
+    if fit.model.problem.cutoff is None:
+        return [found]
+    return [found, f"of recorded torques; {filtered_text(fit)} of torques through the filter of the fit"]
+
+
+def filtered_text(fit: Fit) -> str:
+    """Errors in training and, where there is one, in validation, of torques through the filter of the fit."""
+    both = [fit.filtered_error] + ([] if fit.validation is None else [fit.validation.filtered_error])
+    return " and ".join(f"{100 * x:.2f} %" for x in both)
 
 
 def _joints(fit: Fit) -> list[str]:
@@ -303,8 +315,8 @@ def _joints(fit: Fit) -> list[str]:
     if fit.validation is not None:
         heading += ["validation", "of torque", "worst", "at [s]", "noise"]
     rows = [heading]
-    for j, scale in enumerate(fit.factors.squares(fit.x) / np.maximum(fit.factors.rows, 1)):
-        row = [str(j + 1), f"{np.sqrt(scale):.3g}", joint_units(fit.robot, j).torque]
+    for j, own in enumerate(fit.residuals):
+        row = [str(j + 1), f"{own.rms:.3g}", joint_units(fit.robot, j).torque]
         if fit.validation is not None:
             x = fit.validation.joints[j]
             row += [f"{x.rms:.3g}", f"{100 * x.relative:.1f} %", f"{x.worst.residual:.3g}"]
@@ -386,7 +398,9 @@ class Fit(Shown):
     repeats: np.ndarray = field(repr=False)  # (n,) samples that count as one
     factors: Factors = field(repr=False)
     singular_values: np.ndarray = field(repr=False)
-    training_error: float
+    training_error: float  # ‖τ − τ̂‖/‖τ‖ over all joints, τ as recorded: `error` of the training data
+    filtered_error: float  # the same with τ through the filter of the fit, as τ̂ is
+    residuals: tuple[JointResiduals, ...] = field(repr=False)  # of the training data, as recorded
     consistent: bool
     remarks: tuple[Remark, ...] = field(repr=False)
     training: Training = field(repr=False)  # where the data moved that entered the fit
@@ -543,16 +557,12 @@ class Fit(Shown):
         return np.asarray(tau[np.clip(before, 0, len(tau) - 1)])
 
     def error(self, logs: Any, samples: Any = None) -> float:
-        """‖τ − τ̂‖/‖τ‖ over all joints of a log or a list of logs, where torques were measured.
+        """‖τ − τ̂‖/‖τ‖ over all joints of a log or a list of logs, τ as recorded.
 
-        The ends of a log do not count, one period of the cut-off each: there the filter guesses what was
-        before and after. In a log with a wrench, ‖τ‖ is that of τ − Jᵀh_e: pressing hard makes no model good.
+        Every sample counts at which a torque was measured (and `samples` allows it), up to the ends. In a log
+        with a wrench, ‖τ‖ is that of τ − Jᵀh_e: pressing hard makes no model good.
         """
-        wrong = size = 0.0
-        for found in comparisons(self.model.problem, self.x, LogSet.of(self.described, logs, samples)):
-            wrong += float(np.square(found.residual[found.use]).sum())
-            size += float(np.square(found.record.tau_of_motion[found.use]).sum())
-        return float(np.sqrt(wrong / size)) if size else float("nan")
+        return gathered(self.model.problem, self.x, LogSet.of(self.described, logs, samples)).error
 
     # ---- trials ----------------------------------------------------------------------------------------
 
@@ -632,6 +642,7 @@ class Fit(Shown):
             "method": self.method,
             "consistent": self.consistent,
             "training_error": self.training_error,
+            "filtered_error": self.filtered_error,
             "cutoff": model.problem.cutoff,
             "friction": asdict(model.friction),
             "sign_width": model.problem.width,

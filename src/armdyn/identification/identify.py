@@ -46,7 +46,7 @@ from armdyn.identification.selection import (
     long_records,
 )
 from armdyn.identification.template import Free, free_parameters, make_template
-from armdyn.identification.validation import Training
+from armdyn.identification.validation import Training, gathered
 from armdyn.identification.validation import validate as validate_fit
 from armdyn.progress import Update, progress_bar, stage
 from armdyn.remarks import Remark, warn
@@ -225,6 +225,7 @@ def _fitted(train: LogSet, other: LogSet | None, request: Request, executor: Any
     with stage("residuals"):
         residuals, use = _residuals(train, chosen, x)
         repeats = repetition(residuals, use, int(free.sum()) - found.open.shape[1])
+        fitted_to = gathered(chosen.problem, x, train)
     training = Training.of(records, chosen.problem)
     with stage("validation"):
         tried = None if other is None else validate_fit(chosen.problem, x, other, training)
@@ -241,7 +242,9 @@ def _fitted(train: LogSet, other: LogSet | None, request: Request, executor: Any
         repeats=repeats,
         factors=factors,
         singular_values=found.singular_values,
-        training_error=_training_error(factors, x),
+        training_error=fitted_to.error,
+        filtered_error=fitted_to.filtered_error,
+        residuals=fitted_to.joints(),
         consistent=request.consistent,
         remarks=(*doubts, *remarks, *map(Remark, notes)),
         training=training,
@@ -388,11 +391,6 @@ def _residuals(train: LogSet, chosen: Chosen, x: np.ndarray) -> tuple[list[np.nd
             residuals.append(part.tau - chosen.problem.seen_torques(part, x))
             use.append(part.use)
     return residuals, use
-
-
-def _training_error(factors: Factors, x: np.ndarray) -> float:
-    size = factors.squares(np.zeros_like(x)).sum()
-    return float(np.sqrt(factors.squares(x).sum() / size)) if size else float("nan")
 
 
 def _impossible(robot: Robot) -> list[str]:

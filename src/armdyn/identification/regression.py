@@ -188,9 +188,6 @@ def of_term(surface: Surface, term: str, speed: np.ndarray, direction: np.ndarra
 # The least-squares problem of a fit, and torques as a fit predicts them.
 
 
-# Periods of the cut-off at the ends of a segment in which predictions do not count. A fit drops half of that
-# (`signals.py`): it needs its samples, while an error must not be one of the filter.
-_SETTLING = 1.0
 _ROWS = 4_000  # states whose regressor is in memory at a time
 
 
@@ -258,19 +255,14 @@ class Problem:
             found[segment.part] = segment.sampled(tau)
         return found if record.contact is None else found + record.contact
 
-    def settled(self, record: Record) -> np.ndarray:
-        """(samples, 1) bool: where the filter knows what came before and after, not at a segment's ends.
-
-        A log that is all ends counts as a whole.
-        """
-        found = np.ones((len(record.t), 1), bool)
+    def filtered(self, record: Record) -> np.ndarray:
+        """Measured torques (samples, n) of the motion through the filter that predicted ones pass."""
+        found = record.tau_of_motion.copy()
         cutoff = effective_cutoff(record, self.cutoff)
-        if cutoff is None:
-            return found
-        for part in record.segments:
-            t = record.t[part]
-            found[part, 0] = (t >= t[0] + _SETTLING / cutoff) & (t <= t[-1] - _SETTLING / cutoff)
-        return found if found.any() else ~found
+        for segment in segments_of(record) if cutoff is not None else ():
+            tau = low_pass(segment.gridded(record.tau_of_motion), cutoff, segment.rate)
+            found[segment.part] = segment.sampled(tau)
+        return found
 
     def _unseen(self, motion: Kinematics, x: np.ndarray) -> np.ndarray:
         """Y x without the filter, (K, n)."""

@@ -287,8 +287,8 @@ def smoothed(
     wide, beyond = q, 0
     if _filters(cutoff, rate):
         assert cutoff is not None
-        begins, ends = _under_way(q, cutoff, rate)
-        wide, beyond = _continued(q, cutoff / rate, (1 + begins, 1 + ends))
+        starts, stops = _under_way(q, cutoff, rate)
+        wide, beyond = _continued(q, cutoff / rate, (1 + starts, 1 + stops))
         wide = _forth_and_back(wide, cutoff / rate)
     first = derivative(wide, rate)
     own = slice(beyond, len(wide) - beyond)

@@ -32,12 +32,18 @@ class Comparison:
     record: Record
     motion: Kinematics  # (M, n) each, filtered as in the fit
     predicted: np.ndarray  # (M, n) N m or N
-    use: np.ndarray  # (M, n) bool: torques measured and asked for, not where the filter is unsettled
+    use: np.ndarray  # (M, n) bool: torques measured and asked for
+    filtered: np.ndarray  # (M, n) measured torques of the motion, through the filter of the fit
 
     @property
     def residual(self) -> np.ndarray:
         """(M, n) measured minus predicted."""
         return np.asarray(self.record.tau - self.predicted)
+
+    @property
+    def filtered_residual(self) -> np.ndarray:
+        """(M, n) measured minus predicted, both through the filter of the fit."""
+        return np.asarray(self.filtered - self.record.tau_of_motion + self.residual)
 
 
 def comparisons(
@@ -45,10 +51,10 @@ def comparisons(
 ) -> Iterator[Comparison]:
     """Comparisons of all records of these logs, or of one, for parameters x (p,)."""
     for record in samples.records(problem.cutoff, only):
-        use = record.usable & record.own[:, None] & problem.settled(record)
+        use = record.usable & record.own[:, None]
         if use.any():
-            motion = kinematics(record, problem.cutoff)
-            yield Comparison(record.name, record, motion, problem.torques(record, x), use)
+            motion, filtered = kinematics(record, problem.cutoff), problem.filtered(record)
+            yield Comparison(record.name, record, motion, problem.torques(record, x), use, filtered)
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -243,6 +249,7 @@ class Gathered:
         self.count = np.zeros(n)
         self.total = np.zeros(n)
         self.torques = np.zeros(n)  # squares
+        self.filtered = np.zeros(2)  # squares of residuals and torques through the filter, of all joints
         self.products = np.zeros((LAGS + 1, n))
         self.pairs = np.zeros((LAGS + 1, n))
         self.worst = [Instant(0.0, 0.0, "")] * n
@@ -252,6 +259,7 @@ class Gathered:
         self.count += use.sum(0)
         self.total += np.where(use, residual, 0.0).sum(0)
         self.torques += np.square(np.where(use, tau, 0.0)).sum(0)
+        self.filtered += [np.square(x[use]).sum() for x in (found.filtered_residual, found.filtered)]
         for part in found.record.segments:
             products, pairs = lagged_products(residual[part], use[part])
             self.products += products
@@ -263,9 +271,15 @@ class Gathered:
 
     @property
     def error(self) -> float:
-        """‖τ − τ̂‖/‖τ‖ over all joints."""
+        """‖τ − τ̂‖/‖τ‖ over all joints, τ as recorded."""
         size = self.torques.sum()
         return float(np.sqrt(self.products[0].sum() / size)) if size else float("nan")
+
+    @property
+    def filtered_error(self) -> float:
+        """‖τ − τ̂‖/‖τ‖ over all joints, τ through the filter of the fit, as τ̂ is."""
+        wrong, size = self.filtered
+        return float(np.sqrt(wrong / size)) if size else float("nan")
 
     def joints(self) -> tuple[JointResiduals, ...]:
         found = []
@@ -283,6 +297,14 @@ class Gathered:
         return tuple(found)
 
 
+def gathered(problem: Problem, x: np.ndarray, samples: LogSet) -> Gathered:
+    """What parameters x (p,) leave of all torques of these logs."""
+    found = Gathered(samples.robot.n)
+    for one in comparisons(problem, x, samples):
+        found.add(one)
+    return found
+
+
 # ------------------------------------------------------------------------------------------------------------
 # `Validation`: a fit tried on other logs.
 
@@ -295,7 +317,8 @@ _HARDLY = 0.1  # of the speeds or of the span in training
 class Validation:
     """Errors of a fit on logs, and whether they are a test of it."""
 
-    error: float  # ‖τ − τ̂‖/‖τ‖ over all joints and logs
+    error: float  # ‖τ − τ̂‖/‖τ‖ over all joints and logs, τ as recorded
+    filtered_error: float  # the same with τ through the filter of the fit, as τ̂ is
     errors: dict[str, float]  # of each log
     joints: tuple[JointResiduals, ...] = field(repr=False)
     coverage: Coverage = field(repr=False)  # how far and fast these logs moved
@@ -309,7 +332,7 @@ class Validation:
 
     def summary(self) -> str:
         """A line for each joint, and what to beware of."""
-        lines = [f"error {100 * self.error:.2f} %"]
+        lines = [f"error {100 * self.error:.2f} % of the recorded torques, {_filtered(self.filtered_error)}"]
         lines += [f"  {name}: {100 * error:.2f} %" for name, error in self.errors.items()]
         lines += [
             f"  joint {j + 1}: RMS {x.rms:.3g} ({100 * x.relative:.1f} % of the torque's), worst "
@@ -320,6 +343,10 @@ class Validation:
 
     def __str__(self) -> str:
         return self.summary()
+
+
+def _filtered(error: float) -> str:
+    return f"{100 * error:.2f} % of the filtered ones"
 
 
 def validate(problem: Problem, x: np.ndarray, samples: LogSet, training: Training) -> Validation:
@@ -347,7 +374,7 @@ def validate(problem: Problem, x: np.ndarray, samples: LogSet, training: Trainin
     remarks = tuple(Remark(text, "warning", "validation") for text in texts)
     warn(remarks, IdentificationWarning, 3)
     errors = {name: own.error for name, own in each.items()}
-    return Validation(every.error, errors, every.joints(), coverage, overlap, remarks)
+    return Validation(every.error, every.filtered_error, errors, every.joints(), coverage, overlap, remarks)
 
 
 def _overlap(overlap: float) -> list[str]:

@@ -19,7 +19,7 @@ from armdyn.drawing.curves import curve
 from armdyn.drawing.style import GREY, styled, svg
 from armdyn.exact.proof import Proof
 from armdyn.expression import ArmdynError, Expression
-from armdyn.identification.fit import Fit
+from armdyn.identification.fit import Fit, filtered_text
 from armdyn.motion.motor_loads import MotorLoads
 from armdyn.motion.timing.scaling import Scaled
 from armdyn.motion.timing.time_optimal import TimeOptimal
@@ -242,6 +242,8 @@ def _fit(fit: Fit) -> Card:
     ]
     if fit.validation is not None:
         entries.insert(1, ("error in validation", join([number(100 * fit.validation.error, 3), " %"])))
+    if fit.model.problem.cutoff is not None:
+        entries.insert(-2, ("of filtered torques", filtered_text(fit)))
     rows: list[tuple[TableCell, ...]] = []
     for row in fit.table()[:ROWS]:
         error: TableCell = Amount(row.standard_error, 2) if row.shown else "not shown"

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from armdyn.drawing.curves import curve, effort_label, framed, joint_title
 from armdyn.drawing.sheet import Given, sheet_of
 from armdyn.drawing.style import COLOURS, GREY, styled
-from armdyn.identification.fit import Fit, method_text, reasons, rivals
+from armdyn.identification.fit import Fit, filtered_text, method_text, reasons, rivals
 from armdyn.identification.looking_over import runs
 from armdyn.identification.validation import Comparison
 from armdyn.report.fit.subject import FitSubject, compared, one_after_the_other
@@ -104,6 +104,8 @@ def _facts(subject: FitSubject) -> Markup:
     ]
     if fit.validation is not None:
         entries.insert(1, ("error in validation", join([number(100 * fit.validation.error, 3), " %"])))
+    if fit.model.problem.cutoff is not None:
+        entries.insert(-5, ("of filtered torques", filtered_text(fit)))
     return facts(entries)
 
 
@@ -114,10 +116,9 @@ def _joints(subject: FitSubject) -> Markup:
     if checked is not None:
         headings += ["validation", "of the torque", "worst", "at", "residual is"]
     rows = []
-    squares = fit.factors.squares(fit.x) / np.maximum(fit.factors.rows, 1)
     for j, link in enumerate(fit.robot.model.coordinates):
         unit = torque_unit(fit.robot, j)
-        row: list[TableCell] = [f"{j + 1}, {link.joint_label}", Amount(float(np.sqrt(squares[j])), 3, unit)]
+        row: list[TableCell] = [f"{j + 1}, {link.joint_label}", Amount(fit.residuals[j].rms, 3, unit)]
         if checked is not None:
             x = checked.joints[j]
             row += [
