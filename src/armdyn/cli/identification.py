@@ -382,6 +382,8 @@ def drift(
     ] = LEVEL,
 ) -> None:
     """Say which parameters changed between two fits of an arm beyond the uncertainty of both."""
+    if not 0 < level < 1:
+        raise ArmdynError(f"--level: expected a number between 0 and 1, found {level:g}")
     found = compare_fits(Fit.load(old), Fit.load(new), level)
     terminal().print(table_of(*found.table()))
     for line in found.summary():

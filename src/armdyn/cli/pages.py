@@ -29,9 +29,7 @@ from armdyn.robot import Robot
 if TYPE_CHECKING:
     from armdyn.identification import Fit
 
-FitOption = Annotated[
-    Path | None, typer.Option(help="A fit of this robot, as `armdyn identify` saves it.")
-]
+FitOption = Annotated[Path | None, typer.Option(help="A fit of this robot, as `armdyn identify` saves it.")]
 
 
 def _fit_of(robot: Robot, path: Path | None) -> Fit | None:
