@@ -158,6 +158,7 @@ GROUPS = (
         "What armdyn refuses is an `ArmdynError`, which is a `ValueError`; an argument of a wrong type is a "
         "`TypeError`. Warnings are Python's: `warnings.simplefilter` turns them off or into errors.",
         _of("armdyn", "ArmdynError DescriptionError MotionError IdentificationError")
+        + _of("armdyn.exact", "ProofError SizeError SpringError")
         + _of("armdyn.analysis", "AnalysisError")
         + _of("armdyn.simulation", "SimulationError")
         + _of("armdyn.report", "ReportError")

@@ -4,8 +4,9 @@ import re
 
 import pytest
 
-from armdyn import Robot
+from armdyn import ArmdynError, Robot
 from armdyn.exact.printing.mathml import inline
+from golden_messages import golden_error
 
 NARROW = 110
 
@@ -77,3 +78,93 @@ def test_velocity_terms_are_collected_by_angle():
 def test_numbers_are_collected_by_angle():
     """6.05 a_3² and the like are no masses to collect by."""
     assert "a2*(12.1*a3 - 0.19488)*c3" in str(Robot.load("puma560").equations().B[1, 1])
+
+
+# ---- the objects of a derivation -------------------------------------------------------------------------
+
+
+def derivation(equations):
+    """Every array and formula on the way to the equations of a two-link arm."""
+    first = equations.augmented_link("link 1")
+    J, motor = equations.jacobian("link 2", at="com"), equations.jacobian(motor="link 2")
+    yield from (J, J.position_part, J.orientation_part, motor, motor.orientation_part)
+    yield from (equations.pose("link 1"), equations.rotation(), equations.position("link 2", at=["a1", 0, 0]))
+    yield from (equations.velocity(), equations.angular_velocity("link 2", frame="link"))
+    yield from (
+        equations.jacobian_dot(),
+        equations.analytical_jacobian(),
+        equations.analytical_jacobian().T_A,
+    )
+    yield from (equations.c, equations.centrifugal_torques, equations.coriolis_torques, equations.tip_torques)
+    yield from (equations.C, equations.christoffel, equations.christoffel[1], equations.h, equations.Gamma)
+    yield from (equations.speed_products, equations.N, equations.B_dot, equations.beta_T, equations.beta_U)
+    yield from (first.parameters, first.tensor, first.tensor_at_com, first.moment, first.com)
+
+
+def test_every_object_of_a_derivation_is_written_and_goes_to_sympy():
+    equations = Robot.load("planar").equations(wrench=True)
+    without = {"Pose", "Rotation", "Position", "Time", "Centre"}  # the chapter has no number for them
+    for found in derivation(equations):
+        assert str(found)
+        assert found.called
+        assert found.equation.startswith("(7.") or found.called.split()[0] in without, found.called
+        assert found.equation in found.markdown()
+        assert r"\begin{bmatrix}" in found.latex()
+        assert "<math" in found.mathml()
+        assert found.sympy()
+    for energy in (equations.energy("link 2"), equations.energy(motor="link 2")):
+        assert energy.equation in energy.text()
+        T, U = energy.sympy()
+        assert energy.kinetic == T
+        assert energy.potential == U
+        assert energy.kinetic.latex() in energy.kinetic.markdown()
+
+
+def test_sympy_equations_have_the_methods_of_the_equations():
+    equations = Robot.load("planar").equations()
+    handed = equations.sympy()
+    assert handed.jacobian("link 2", at="com") == equations.jacobian("link 2", at="com").sympy()
+    assert handed.energy(motor="link 2") == equations.energy(motor="link 2").sympy()
+    assert handed.parameters("link 1") == equations.augmented_link("link 1").parameters.sympy()
+    assert handed.christoffel == equations.christoffel.sympy()
+
+
+def test_parameters_and_energy_regressors_by_name():
+    equations = Robot.load("planar").equations()
+    assert equations.beta_T["Izz2"] == "(qd1 + qd2)**2/2"
+    assert equations.beta_U["mx1"] == "g*s1"
+    assert equations.augmented_link("link 1").parameters["m1"] == "ml1 + mm2"
+    assert "Izz2: 1/2*(qd1 + qd2)**2" in str(equations.beta_T).splitlines()
+    with golden_error(ArmdynError):
+        equations.beta_T["Izz3"]
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda robot, equations: robot.jacobian([0, 0], "link 3", "com"),
+        lambda robot, equations: robot.jacobian([0, 0], at="com"),
+        lambda robot, equations: robot.jacobian([0, 0], "link 1", "middle"),
+        lambda robot, equations: robot.jacobian([0, 0], "link 1", [1, 2]),
+        lambda robot, equations: robot.jacobian([0, 0], "link 1", ["u", 0, 0]),
+        lambda robot, equations: robot.com_position([0, 0], "base"),
+        lambda robot, equations: robot.rotor_jacobian([0, 0], "link 3"),
+        lambda robot, equations: robot.with_rotors("none").rotor_jacobian([0, 0], "link 1"),
+        lambda robot, equations: equations.velocity("link 3"),
+        lambda robot, equations: equations.position("link 1", at="tip"),
+        lambda robot, equations: equations.jacobian(motor="elbow"),
+        lambda robot, equations: equations.jacobian("link 1", motor="link 1"),
+        lambda robot, equations: equations.energy("link 3"),
+        lambda robot, equations: equations.kinetic_energy.derivative("q3"),
+        lambda robot, equations: equations.kinetic_energy.derivative("a1"),
+    ],
+)
+def test_what_there_is_not_is_named(ask):
+    robot = Robot.load("planar")
+    with golden_error(ArmdynError):
+        ask(robot, robot.equations())
+
+
+def test_indices_count_from_zero():
+    with golden_error(IndexError):
+        _ = Robot.load("planar").equations().B[1, 2]

@@ -127,6 +127,8 @@ def test_moving_base_loads_joints(robot, rng):
     rigid = without_friction(robot).inverse_dynamics(q, qd, qdd, base=base)
     expected = rigid + friction_by_hand(robot, qd, rigid)
     assert_same(robot.inverse_dynamics(q, qd, qdd, base=base), expected)
+    scale = max(1.0, float(np.linalg.cond(robot.inertia(q))))
+    assert_same(robot.forward_dynamics(q, qd, expected, base=base), qdd, 1e-11 * scale)
 
 
 @law(rubbing_models(), generators(), examples=8)

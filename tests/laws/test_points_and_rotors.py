@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 
 from armdyn import Robot
 from armdyn.exact import Equations
@@ -88,6 +89,14 @@ def test_points_of_arms_with_relations(robot, rng):
     assert_same(inertia_by_jacobians(robot, q), robot.inertia(q), 1e-10)
 
 
+@law(robots((2, 4)), generators())
+def test_points_of_arms_with_a_locked_joint(robot, rng):
+    """The motor of a locked joint rides on its carrier, and spins with the joints that it is coupled with."""
+    robot = robot.locked({robot.joints[int(rng.integers(robot.n))]: 0.4})
+    q, _, _ = state(robot, rng)
+    assert_same(inertia_by_jacobians(robot, q), robot.inertia(q), 1e-10)
+
+
 @pytest.mark.parametrize("seed", [0, slowly(1)])
 def test_points_of_closed_chains(seed):
     robot = random_loop(seed)
@@ -155,9 +164,11 @@ def check_exact(equations, robot, q, qd):
         assert_same(found, robot.rotor_jacobian(q, link.name), 1e-10)
 
 
-@law(models((1, 3)), examples=4)
-def test_exact_jacobians_of_rotors_give_their_energies(model):
+@law(models((1, 3)), st.booleans(), examples=4)
+def test_exact_jacobians_of_rotors_give_their_energies(model, locked):
     """(7.30): ½ m vᵀv + ½ It ωᵀω + ½ (Im − It) (zᵀω)², an identity of the ring; all energies add up to T."""
+    if locked and len(model.moving) > 1:
+        model = Robot(model).locked({model.moving[-1].name: 0}).model
     equations, robot = Equations(model), Robot(model)
     total = sum((equations.energy(link.name).kinetic for link in model.links), 0)
     for link in motors(robot):

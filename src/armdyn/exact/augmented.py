@@ -17,7 +17,7 @@ from armdyn.exact.ring import Poly
 from armdyn.exact.written import Line, Written
 from armdyn.expression import ArmdynError, Expression
 from armdyn.model.edit import check_link, link_named, motor_named
-from armdyn.model.inertia import ENTRIES, TENSOR_KEYS, Inertia, steiner
+from armdyn.model.inertia import ENTRIES, TENSOR_KEYS, Inertia, steiner, tensor_matrix
 from armdyn.model.mechanism import FIXED_BASE
 from armdyn.model.parameters import Parameter, symbol
 from armdyn.model.parts import Link, Motor
@@ -223,8 +223,10 @@ class AugmentedLink(Written):
     def tensor_at_com(self) -> Array[Entry]:
         """Ī_i, 3×3, about the centre of mass of all, the sum of (7.60) and (7.63)."""
         own = self._massive()
-        about = Inertia(own.mass, own.moment, own.tensor_at_com).matrix
-        return self._array(about, "Tensor about the centre of mass", "(7.60), (7.63)")
+        moved = [x / own.mass for x in steiner(1, own.moment)]  # one quotient: m S(h/m) is S(h)/m
+        about = [x - y for x, y in zip(own.tensor, moved, strict=True)]
+        matrix = tensor_matrix((about[0], about[1], about[2], about[3], about[4], about[5]))
+        return self._array(matrix, "Tensor about the centre of mass", "(7.60), (7.63)")
 
     def _massive(self) -> Inertia:
         if Expression.of(self.inertia.mass).is_zero:
