@@ -109,9 +109,10 @@ def _at_speeds(
     else:
         grid = np.geomspace(1e-6, 1e6, 4 * SPEEDS + 1)
     for direction in (1.0, -1.0):
+        way = None if surface.is_rounded else direction  # the level at rest counts where there is one
         for speed in grid:
             torques = {
-                p: direction * TERMS[name].of(surface.sliding(direction * speed, direction))
+                p: direction * TERMS[name].of(surface.sliding(direction * speed, way))
                 for name, p in terms.items()
                 if not TERMS[name].is_constant
             }
@@ -775,5 +776,5 @@ def _at_joint(model: RobotModel, link: Link) -> Link:
     if link.motor is None or is_coupled(link.motor):
         return link
     total = joint_friction(model, link)
-    friction = Friction.of(total, link.friction.stribeck_velocity)
+    friction = Friction.of(total, link.friction.stribeck_velocity, link.friction.width)
     return replace(link, friction=friction, motor=replace(link.motor, friction=NO_FRICTION))

@@ -15,7 +15,7 @@ from armdyn.identification.errors import IdentificationError, check, on_one_thre
 from armdyn.identification.log import Log, Record
 from armdyn.identification.regression import RANK, Factors, Problem, merged
 from armdyn.identification.signals import States, states
-from armdyn.identification.template import Surfaces, make_template
+from armdyn.identification.template import make_template
 from armdyn.robot import Robot
 
 MOST = 0.1  # s: longer delays are not looked for
@@ -64,8 +64,7 @@ def estimate_delay(robot: Robot, log: Log, most: float = MOST) -> Delay:
 
 def delay_of(robot: Robot, record: Record, most: float = MOST) -> Delay:
     """`estimate_delay` of a record."""
-    template = make_template(robot)
-    problem = Problem(template, np.zeros(len(Surfaces.of_robot(template.robot).of)))
+    problem = Problem(make_template(robot))
     parts = states(record, _cutoff(record.rate))
     found = delay_of_states(problem, list(parts), record.rate, most)
     if found is None:

@@ -211,8 +211,9 @@ def _sign(fit: Fit) -> str:
         return "as it is, a step at zero speed" + _widths(fit)
     each = ", ".join(f"{x:.2g}" for x in width[:n])
     units = dict.fromkeys(joint_units(fit.robot, j).velocity for j in range(n))
-    share = 100 * fit.model.friction.width
-    text = f"tanh(speed/width), width {share:g} % of each joint's greatest speed: {each} {' or '.join(units)}"
+    share = fit.model.friction.width
+    whose = "" if share is None else f" {100 * share:g} % of each joint's greatest speed"
+    text = f"tanh(speed/width), width{whose or ' as in the description'}: {each} {' or '.join(units)}"
     return text + _widths(fit)
 
 
@@ -222,8 +223,8 @@ def _widths(fit: Fit) -> str:
     chosen, own = _chosen(fit, trials), fit.model.friction
     best: dict[float, float] = {}
     for trial in trials:
-        if term_set(trial.friction) == term_set(own):
-            width = trial.friction.width
+        width = trial.friction.width
+        if width is not None and term_set(trial.friction) == term_set(own):
             best[width] = min(best.get(width, np.inf), trial.error)
     if chosen is None or len(best) < 2:
         return ""

@@ -90,7 +90,7 @@ def checked(
         raise IdentificationError(f"instruments are for the method 'instrumental'; found {method!r}")
     given = check_instruments(instruments, logs)
     if wish is None and not free.chooses_friction:  # terms that are not estimated are not chosen either
-        wish = Friction()
+        wish = Friction(width=None)
     damping = 0.0 if method in UNDAMPED else damping
     return Request(method, cutoff, wish, damping, add and free.adds, free, given, bool(consistent), prior)
 
@@ -103,7 +103,7 @@ def _friction(friction: Any) -> Friction | None:
                 raise IdentificationError(f"friction: {name}: found {share:g}; zero or more is allowed")
         return friction
     if isinstance(friction, str) and friction in ("plain", "given", "choose"):
-        return None if friction == "choose" else Friction()
+        return {"choose": None, "plain": Friction(), "given": Friction(width=None)}[friction]
     raise IdentificationError(
         f"friction: found {shown(friction)}; allowed: choose, plain, given, Friction(…)"
     )

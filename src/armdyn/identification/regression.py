@@ -25,8 +25,6 @@ from armdyn.identification.signals import (
     states,
 )
 from armdyn.identification.template import Surfaces, Template
-from armdyn.model.friction import TERMS, Sliding, Surface
-from armdyn.robot.friction import speeds_of
 
 # ------------------------------------------------------------------------------------------------------------
 # Least squares from a triangular factor: estimates, what they leave open and how sure they are.
@@ -168,23 +166,6 @@ def merge(total: Factors | None, more: Factors | None) -> Factors | None:
 
 
 # ------------------------------------------------------------------------------------------------------------
-# Columns of friction, with a sign that may be smooth near zero speed.
-
-
-def smooth_sign(speed: np.ndarray, width: np.ndarray | float) -> np.ndarray:
-    """tanh(speed/width), which is the sign from about twice the width on; the sign itself where it is 0."""
-    width = np.broadcast_to(width, speed.shape)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(width > 0, np.tanh(speed / width), np.sign(speed)))
-
-
-def of_term(surface: Surface, term: str, speed: np.ndarray, direction: np.ndarray) -> np.ndarray:
-    """What a coefficient of friction is multiplied with on a surface."""
-    slides = Sliding(speed, direction, surface.stribeck_velocity)
-    return np.broadcast_to(np.asarray(TERMS[term].of(slides), float), speed.shape)
-
-
-# ------------------------------------------------------------------------------------------------------------
 # The least-squares problem of a fit, and torques as a fit predicts them.
 
 
@@ -196,7 +177,6 @@ class Problem:
     """The regressor of a template and the filter through which it is seen; picklable."""
 
     template: Template
-    width: np.ndarray  # (E,) of the sign near zero speed, per surface [rad/s or m/s]
     cutoff: float | None = None  # Hz
 
     @cached_property
@@ -205,19 +185,12 @@ class Problem:
 
     def __call__(self, motion: Kinematics) -> np.ndarray:
         """Y (M, n, p) at M states."""
-        Y = np.array(self.template.robot.regressor(motion.q, motion.qd, motion.qdd))
-        if self.width.any():
-            self._smooth(Y, motion)
-        return Y
+        return np.array(self.template.robot.regressor(motion.q, motion.qd, motion.qdd))
 
-    def _smooth(self, Y: np.ndarray, motion: Kinematics) -> None:
-        """Put in the columns of friction with the smooth sign."""
-        rows = self.surfaces.at(motion.q)
-        speeds = speeds_of(rows, motion.qd)
-        directions = smooth_sign(speeds, self.width)
-        for p, e, term in self.friction:
-            values = of_term(self.surfaces.of[e], term, speeds[:, e], directions[:, e])
-            Y[:, :, p] = values[:, None] * rows[..., e, :]
+    @property
+    def width(self) -> np.ndarray:
+        """(E,) of the sign near zero speed, per surface [rad/s or m/s]."""
+        return self.surfaces.widths
 
     @cached_property
     def friction(self) -> list[tuple[int, int, str]]:

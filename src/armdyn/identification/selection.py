@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from armdyn.expression.functions import smooth_sign
 from armdyn.identification.errors import IdentificationError
 from armdyn.identification.log import Log, Record
 from armdyn.identification.log_set import BLOCK, SLOWEST, LogSet, reach
@@ -17,12 +18,12 @@ from armdyn.identification.regression import (
     Problem,
     column_scales,
     joint_scales,
-    smooth_sign,
     solve,
 )
 from armdyn.identification.signals import DENSE, Kinematics, States, segments_of, states
 from armdyn.identification.template import Free, FrictionTerms, Surfaces, Template, make_template
 from armdyn.model.friction import TERMS, Sliding
+from armdyn.model.parameters import Parameter, symbol
 from armdyn.robot import Robot
 from armdyn.robot.friction import speeds_of
 
@@ -61,6 +62,15 @@ class Products:
                 G = G if G.size else np.zeros((FOLDS, Y.shape[2] + 1, Y.shape[2] + 1))
                 _add(G, Y / scale[:, None], (part.tau[at] - known) / scale, part.use[at], own[at])
         return Products(G, int(sum(part.use.sum() for part in parts)))
+
+    def less(self, known: np.ndarray) -> Products:
+        """The same of torques less what the columns give with coefficients `known` (P,)."""
+        G = self.G.copy()
+        part = G[:, :, :-1] @ known
+        G[:, -1, -1] += part[:, :-1] @ known - 2 * part[:, -1]
+        G[:, :-1, -1] -= part[:, :-1]
+        G[:, -1, :-1] -= part[:, :-1]
+        return Products(G, self.rows)
 
     def errors(self, columns: np.ndarray, dampings: Sequence[float]) -> np.ndarray:
         """Mean squares of the folds left out, (folds, dampings), that add up to the error per row."""
@@ -107,9 +117,12 @@ _NOTHING = 1e-3  # in units of the noise: less is rounding
 
 @dataclass(frozen=True, order=True)
 class Friction:
-    """A way to model friction, the same for all joints, relative to their greatest speeds."""
+    """A way to model friction, the same for all joints, relative to their greatest speeds.
 
-    width: float = 0.0  # of the smooth sign
+    With width=None friction is that of the description: its widths, its terms.
+    """
+
+    width: float | None = 0.0  # of the smooth sign
     stribeck: float | None = None  # the velocity of the Stribeck term; None: without
     cubic: bool = False
 
@@ -143,16 +156,32 @@ def greatest_speeds(surfaces: Surfaces, parts: Sequence[States]) -> np.ndarray:
     return np.asarray(np.quantile(np.concatenate(speeds), 0.999, axis=0))
 
 
-def friction_terms(friction: Friction, greatest: np.ndarray, own: np.ndarray) -> FrictionTerms:
-    """The terms of each coordinate, whose surfaces are `own` (n,); joints that hardly move get none."""
+def friction_terms(friction: Friction, greatest: np.ndarray, own: np.ndarray) -> FrictionTerms | None:
+    """The terms of each coordinate, whose surfaces are `own` (n,); joints that hardly move get none.
+
+    None where they are those of the description.
+    """
+    if friction.width is None:
+        return None
     speed = greatest[own]
     moving = speed > 0
     share = np.nan if friction.stribeck is None else friction.stribeck
     return FrictionTerms(np.where(moving, share * speed, np.nan), moving & friction.cubic)
 
 
+def sign_widths(friction: Friction, greatest: np.ndarray, described: np.ndarray) -> np.ndarray:
+    """(E,) widths of the sign of surfaces; those that do not move keep the description's."""
+    if friction.width is None:
+        return described
+    return np.where(greatest > 0, friction.width * greatest, described)
+
+
 class Candidates:
-    """The columns of every model that is tried, side by side, and which of them each one has."""
+    """The columns of every model that is tried, side by side, and which of them each one has.
+
+    What the description says of friction that depends on the direction is taken off the torques by each
+    model's own columns (`Products.less`): by columns of another width it would leave what none explains.
+    """
 
     def __init__(
         self,
@@ -161,36 +190,42 @@ class Candidates:
         scale: np.ndarray,
         free: np.ndarray,
         models: Sequence[Friction],
+        levels: Mapping[str, np.ndarray],
     ) -> None:
-        self.models = models
+        """The template has none of the terms that the models add; `levels` are the description's (n,)."""
+        self.models, self.levels = models, levels
         self.widths = list(dict.fromkeys(model.width for model in models))
         self.velocities = list(dict.fromkeys(x.stribeck for x in models if x.stribeck is not None))
-        self.plain = Problem(template, np.zeros(len(Surfaces.of_robot(template.robot).of)))
+        self.plain = Problem(template)
         self.greatest = greatest_speeds(self.plain.surfaces, parts)
         self.template = template
         self.n = template.robot.n
-        kinds = [parameter.kind for parameter in template.layout]
-        own = ("coulomb", "stribeck", "cubic")
-        self.kept = np.array([not (k.part in ("joint", "motor", "idler") and k.entry in own) for k in kinds])
+        self.turning = [(p, e, term) for p, e, term in self.plain.friction if TERMS[term].turns]
+        self.turned = np.array([p for p, *_ in self.turning], int)
+        self.kept = np.ones(len(template.layout), bool)
+        self.kept[self.turned] = False
         self.free = np.flatnonzero(free[self.kept])
-        coulomb = [(e, free[p]) for p, e, term in self.plain.friction if term == "coulomb"]
-        self.free_coulomb = np.array([e for e, is_free in coulomb if is_free], int)
+        self.free_turned = np.flatnonzero(free[self.turned])
         self.products = Products.of(parts, self._wide, lambda x: (x[..., :-1], x[..., -1], scale))
 
     def _wide(self, motion: Kinematics) -> np.ndarray:
-        """The columns of all models, and the torques of the description."""
-        Y = self.plain(motion)
-        known = (Y @ self.template.prior)[:, :, None]
-        return np.concatenate([Y[:, :, self.kept], self._friction(motion), known], axis=2)
+        """The columns of all models, and the torques of the description without friction of `turning`."""
+        Y = self.plain(motion)[:, :, self.kept]
+        known = (Y @ self.template.prior[self.kept])[:, :, None]
+        return np.concatenate([Y, self._friction(motion), known], axis=2)
 
     def _friction(self, motion: Kinematics) -> np.ndarray:
-        """(M, n, E·W + n·(1 + W·V)): Coulomb, cubic and Stribeck columns."""
+        """(M, n, T·W + n·(1 + W·V)): columns of T terms that depend on the direction, cubic, Stribeck."""
         surfaces = self.plain.surfaces
         found = surfaces.at(motion.q)
         v = speeds_of(found, motion.qd)
         rows = np.swapaxes(found, -1, -2)
-        signs = [smooth_sign(v, w * self.greatest) for w in self.widths]
-        blocks = [s[:, None, :] * rows for s in signs]
+        shares = [Friction(w) for w in self.widths]
+        signs = [smooth_sign(v, sign_widths(x, self.greatest, surfaces.widths)) for x in shares]
+        blocks = []
+        for s, (_, e, term) in product(signs, self.turning):
+            slides = Sliding(v[:, e], s[:, e], surfaces.of[e].stribeck_velocity)
+            blocks.append((TERMS[term].of(slides)[:, None] * rows[..., e])[:, :, None])
         joints = surfaces.own
         speed = np.where(self.greatest > 0, self.greatest, 1.0)[joints]
         cubic = TERMS["cubic"].of(Sliding(v[:, joints], np.sign(v[:, joints])))
@@ -200,23 +235,28 @@ class Candidates:
             blocks.append(stribeck[:, None, :] * rows[..., joints])
         return np.concatenate(blocks, axis=2)
 
-    def columns(self, friction: Friction) -> np.ndarray:
-        """The numbers of a model's columns."""
-        first, E, n = int(self.kept.sum()), len(self.greatest), self.n
+    def columns(self, friction: Friction) -> tuple[np.ndarray, np.ndarray]:
+        """The numbers of a model's columns, and what the description says of its friction (P,)."""
+        first, T, n = int(self.kept.sum()), len(self.turning), self.n
+        known = np.zeros(self.products.G.shape[-1] - 1)
         w = self.widths.index(friction.width)
-        found = [self.free, first + w * E + self.free_coulomb]
-        cubic = first + len(self.widths) * E
+        turned, cubic = first + w * T, first + len(self.widths) * T
+        known[turned : turned + T] = self.template.prior[self.turned]
+        found = [self.free, turned + self.free_turned]
         if friction.cubic:
             found.append(cubic + np.arange(n))
+            known[found[-1]] = self.levels["cubic"]
         if friction.stribeck is not None:
             block = w * len(self.velocities) + self.velocities.index(friction.stribeck)
             found.append(cubic + n * (1 + block) + np.arange(n))
-        return np.concatenate(found)
+            known[found[-1]] = self.levels["stribeck"]
+        return np.concatenate(found), known
 
     def trials(self, dampings: Sequence[float]) -> list[Trial]:
         found = []
         for friction in self.models:
-            errors = self.products.errors(self.columns(friction), dampings)
+            columns, known = self.columns(friction)
+            errors = self.products.less(known).errors(columns, dampings)
             found += [
                 Trial(friction, damping, float(errors[:, d].sum()), errors[:, d])
                 for d, damping in enumerate(dampings)
@@ -224,7 +264,12 @@ class Candidates:
         return found
 
 
-FAMILY = tuple(Friction(*x) for x in product(WIDTHS, (None, *VELOCITIES), (False, True)))
+# A Stribeck term that fades within the width of the sign could not be told from a lower level.
+FAMILY = tuple(
+    Friction(width, velocity, cubic)
+    for width, velocity, cubic in product(WIDTHS, (None, *VELOCITIES), (False, True))
+    if velocity is None or velocity >= width
+)
 
 
 def choose(trials: Sequence[Trial]) -> Trial:
@@ -278,7 +323,9 @@ class Chosen:
 
 def choose_model(robot: Robot, records: Sequence[Record], request: Request) -> Chosen:
     """The model for the logs that these records are of; `enough_records` are enough to choose by."""
-    template = make_template(robot, add=request.add)
+    described = request.friction is not None and request.friction.width is None
+    without = None if described else FrictionTerms.none(robot.n)
+    template = make_template(robot, without, request.add)
     free = request.free.mask(template)
     cutoff, tried = _cutoff(template, records, request, free)
     parts = _parts(records, cutoff)
@@ -291,13 +338,21 @@ def choose_model(robot: Robot, records: Sequence[Record], request: Request) -> C
         models = FAMILY if friction is None else (friction,)
         several = DAMPED if request.method == "damped" else DAMPINGS
         dampings = several if damping is None else (damping,)
-        scale = noise_scale(Problem(template, START * greatest), parts, free)
-        trials = Candidates(template, parts, scale, free, models).trials(dampings)
+        scale = noise_scale(Problem(template.with_widths(START * greatest)), parts, free)
+        levels = {term: _described(robot, surfaces, term) for term in ("stribeck", "cubic")}
+        trials = Candidates(template, parts, scale, free, models, levels).trials(dampings)
         best = choose(trials)
         friction, damping = best.friction, best.damping
     full = make_template(robot, friction_terms(friction, greatest, surfaces.own), request.add)
-    problem = Problem(full, friction.width * greatest, cutoff)
+    problem = Problem(full.with_widths(sign_widths(friction, greatest, surfaces.widths)), cutoff)
     return Chosen(problem, friction, damping, tried, tuple(trials), greatest)
+
+
+def _described(robot: Robot, surfaces: Surfaces, term: str) -> np.ndarray:
+    """(n,) what the description says of a term of friction; 0 where it says nothing."""
+    known = dict(zip(robot.parameter_names, robot.parameters, strict=True))
+    names = [Parameter(symbol("joint", term), int(joint)).name for joint in surfaces.own]
+    return np.array([known.get(name, 0.0) for name in names])
 
 
 def enough_records(samples: LogSet) -> list[Record]:
@@ -363,14 +418,16 @@ def _cutoff(
     rates = [segment.rate for record in records for segment in segments_of(record)]
     highest = min(FASTEST, NYQUIST_SHARE * min(rates, default=np.inf))
     count = max(1, int(np.log(highest / SLOWEST) / np.log(STEP)) + 1)
+    dampings = DAMPINGS if request.damping is None else (request.damping,)
     tried, scale = [], None
     for cutoff in highest / STEP ** np.arange(count):
         parts = _trimmed(_parts(records, float(cutoff), highest / SPARSER))
         if not parts:
             break
-        problem = Problem(template, START * greatest_speeds(Surfaces.of_robot(template.robot), parts))
+        greatest = greatest_speeds(Surfaces.of_robot(template.robot), parts)
+        problem = Problem(template.with_widths(START * greatest))
         scale = noise_scale(problem, parts, free) if scale is None else scale
-        tried.append((float(cutoff), _error(problem, parts, scale, free)))
+        tried.append((float(cutoff), _error(problem, parts, scale, free, dampings)))
         if tried[-1][1] > HOPELESS * min(error for _, error in tried):
             break
     if not tried:
@@ -393,12 +450,13 @@ def _trimmed(parts: Sequence[States]) -> list[States]:
     return found
 
 
-def _error(problem: Problem, parts: Sequence[States], scale: np.ndarray, free: np.ndarray) -> float:
+def _error(
+    problem: Problem, parts: Sequence[States], scale: np.ndarray, free: np.ndarray, dampings: Sequence[float]
+) -> float:
     """The error of the plain model on folds that were left out, with the best damping."""
     prior = problem.template.prior
-    errors = Products.of(parts, problem, lambda Y: (Y, Y @ prior, scale)).errors(
-        np.flatnonzero(free), DAMPINGS
-    )
+    products = Products.of(parts, problem, lambda Y: (Y, Y @ prior, scale))
+    errors = products.errors(np.flatnonzero(free), dampings)
     return float(errors.sum(0).min())
 
 

@@ -16,7 +16,7 @@ from armdyn.model import RobotModel
 from armdyn.model.friction import TERMS, Friction, Surface
 from armdyn.model.parameters import SPRINGS, Parameter, layout, symbol
 from armdyn.model.parts import Link, Motor
-from armdyn.model.robot_model import is_coupled, joint_friction
+from armdyn.model.robot_model import idlers, is_coupled, joint_friction
 from armdyn.model.vector import apply
 from armdyn.robot import Robot
 from armdyn.robot.friction import speeds_of
@@ -33,6 +33,11 @@ class FrictionTerms:
 
     stribeck: np.ndarray
     cubic: np.ndarray  # (n,) bool
+
+    @staticmethod
+    def none(n: int) -> FrictionTerms:
+        """Without further terms."""
+        return FrictionTerms(np.full(n, np.nan), np.zeros(n, bool))
 
 
 @dataclass(frozen=True)
@@ -51,12 +56,17 @@ class Template:
     def layout(self) -> tuple[Parameter, ...]:
         return layout(self.robot.model)
 
+    def with_widths(self, width: np.ndarray) -> Template:
+        """With these widths (E,) of the sign of each surface, in the place of the description's."""
+        return replace(self, robot=Robot(_with_widths(self.robot.model, width)))
+
 
 def make_template(robot: Robot, terms: FrictionTerms | None = None, add: bool = True) -> Template:
     """With rotors (gear 1), viscous, Coulomb and offset terms where the description has none, and `terms`.
 
-    A motor that turns with several joints gets friction of its own. A joint that follows others keeps what it
-    has: its friction and rotor count at the coordinates. A joint with a spring gets no offset.
+    `terms` take the place of the description's Stribeck and cubic terms. A motor that turns with several
+    joints gets friction of its own. A joint that follows others keeps what it has: its friction and rotor
+    count at the coordinates. A joint with a spring gets no offset.
     """
     model = _with_rotors(robot) if add else robot.model
     coordinates = {link.name: i for i, link in enumerate(robot.model.coordinates)}
@@ -95,12 +105,30 @@ def _with_friction(model: RobotModel, link: Link, terms: FrictionTerms | None, i
             own = own.replaced({"offset": _ONE})
         link = replace(link, motor=_rubbing(link.motor))
     if terms is not None:
-        if np.isfinite(terms.stribeck[i]):
-            velocity = Expression.of(float(terms.stribeck[i]))
-            own = own.replaced({"stribeck": _ONE}, velocity)
-        if terms.cubic[i]:
-            own = own.replaced({"cubic": _ONE})
+        paced = bool(np.isfinite(terms.stribeck[i]))
+        velocity = Expression.of(float(terms.stribeck[i])) if paced else None
+        chosen = {"stribeck": _ONE if paced else ZERO, "cubic": _ONE if terms.cubic[i] else ZERO}
+        own = own.replaced(chosen, velocity)
     return replace(link, friction=own)
+
+
+def _with_widths(model: RobotModel, width: np.ndarray) -> RobotModel:
+    """With the widths (E,) of all surfaces: of joints, and of motors that have one of their own."""
+    numbers = [Expression.of(float(x)) for x in width]
+    at_joint = {link.name: numbers[j] for j, link in enumerate(model.moving)}
+    at_motor: dict[str, Expression] = {}
+    for x, surface in zip(numbers, Robot(model).mechanism.friction, strict=True):
+        owners = {"motor": model.moving, "idler": idlers(model)}.get(surface.part, ())
+        at_motor |= {owners[surface.joint].name: x} if owners else {}
+
+    def widened(link: Link) -> Link:
+        motor = link.motor
+        if motor is not None and link.name in at_motor:
+            motor = replace(motor, friction=replace(motor.friction, width=at_motor[link.name]))
+        own = replace(link.friction, width=at_joint.get(link.name, ZERO))
+        return replace(link, friction=own, motor=motor)
+
+    return replace(model, links=tuple(widened(link) for link in model.links))
 
 
 def _rubbing(motor: Motor | None) -> Motor | None:
@@ -149,6 +177,11 @@ class Surfaces:
         motors = model.positions[len(model.positions) - len(model.elastic) :]
         names = [link.name for link in (*model.moving, *motors)]
         return np.array([names.index(link.name) for link in model.coordinates])
+
+    @property
+    def widths(self) -> np.ndarray:
+        """(E,) of the smooth sign [rad/s or m/s]; 0: the sign itself."""
+        return np.array([float(surface.width) for surface in self.of])
 
     def at(self, q: np.ndarray) -> np.ndarray:
         """Rows over coordinates: (E, n), with loops (..., E, n) at q (..., n)."""

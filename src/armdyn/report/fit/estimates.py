@@ -16,8 +16,8 @@ from armdyn.drawing.curves import few, framed, joint_title, zero_line
 from armdyn.drawing.sheet import Given, sheet, sheet_of
 from armdyn.drawing.style import COLOURS, GREY, WIDTH, styled
 from armdyn.identification.fit import EstimateRow, Fit, own_terms, percent, rivals
-from armdyn.identification.regression import of_term, smooth_sign
 from armdyn.identification.validation import Comparison
+from armdyn.model.friction import TERMS
 from armdyn.report.fit.subject import FitSubject, check_fit, compared, one_after_the_other
 from armdyn.report.page import (
     Amount,
@@ -78,10 +78,9 @@ def _curve(fit: Fit, joint: int, terms: Sequence[int], greatest: float) -> tuple
     """Speeds and the friction of a joint there."""
     problem = fit.model.problem
     grid = np.linspace(-greatest, greatest, _POINTS)
-    direction = smooth_sign(grid, float(problem.width[joint]))
-    surface, curve = problem.surfaces.of[joint], np.zeros(_POINTS)
+    slides, curve = problem.surfaces.of[joint].sliding(grid), np.zeros(_POINTS)
     for p in terms:
-        curve = curve + fit.x[p] * of_term(surface, problem.template.layout[p].kind.entry, grid, direction)
+        curve = curve + fit.x[p] * TERMS[problem.template.layout[p].kind.entry].of(slides)
     return grid, curve
 
 
