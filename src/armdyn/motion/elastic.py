@@ -270,8 +270,8 @@ def check_elastic(robot: Robot) -> None:
     if robot.drives.passive:
         name = robot.coordinates[robot.drives.passive[0]]
         raise MotionError(
-            f"{robot.name}: nothing drives '{name}' (actuated = false) beside its elastic joints; feed-forward "
-            "torques and MotorPD need a motor for every joint"
+            f"{robot.name}: nothing drives '{name}' (actuated = false) beside its elastic joints; "
+            "feed-forward torques and MotorPD need a motor for every joint"
         )
     names = {link.name for link in model.coordinates}
     tied = [link.name for link in model.elastic if link.name not in names]
