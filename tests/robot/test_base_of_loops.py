@@ -86,6 +86,20 @@ def test_equations_are_refused_and_the_tree_is_offered():
     assert tree.equations().prove()
 
 
+def test_relations_beside_loops_are_opened_too():
+    """The gripper: B = Sᵀ B' S and g = Sᵀ g', with S the joints' rates by the coordinates'."""
+    robot = Robot.load("gripper")
+    tree = robot.opened()
+    assert tree.coordinates == tree.actuated == robot.joints
+    assert not tree.model.relations
+    assert tree.warnings == robot.warnings == []
+    q = [robot.model.choice.posture[i] for i in robot.model.choice.free]
+    joints = robot.joint_positions(q)
+    S = np.stack([robot.joint_velocities(x, q) for x in np.eye(robot.n)], axis=-1)
+    np.testing.assert_allclose(robot.inertia(q), S.T @ tree.inertia(joints) @ S, rtol=1e-9)
+    np.testing.assert_allclose(robot.gravity(q), S.T @ tree.gravity(joints), rtol=1e-9, atol=1e-12)
+
+
 def test_a_motor_whose_joint_follows_is_named():
     links = [
         link | {"actuated": True, "motor": {"gear": 5, "inertia": 1e-4}} for link in five_bar_table()["link"]
