@@ -109,6 +109,8 @@ GROUPS = (
         "[Simulation](../simulation.md), [controllers](../control.md), observers, and the same as C.",
         _of("armdyn", "simulate")
         + _of("armdyn.simulation", "Run Event LimitPassed Controller")
+        + _of("armdyn", "learn_torques")
+        + _of("armdyn.simulation", "LearnedTorques")
         + _of("armdyn", "PDGravity ComputedTorque OperationalControl")
         + _of("armdyn.simulation", "TipPoint TipLine")
         + _of("armdyn", "AdaptiveControl GravityCompensation FrictionCompensation MotorPD MomentumObserver")

@@ -90,6 +90,7 @@ if TYPE_CHECKING:
         OperationalControl,
         PDGravity,
         SimulationWarning,
+        learn_torques,
         simulate,
     )
     from armdyn.workbench.opening import view
@@ -162,6 +163,7 @@ _HOMES = {
     "OperationalControl": "simulation",
     "PDGravity": "simulation",
     "SimulationWarning": "simulation",
+    "learn_torques": "simulation",
     "simulate": "simulation",
     "IdentificationError": "identification",
     "IdentificationWarning": "identification",
@@ -228,6 +230,7 @@ __all__ = [
     "identify_payload",
     "inverse_kinematics",
     "joint_limits",
+    "learn_torques",
     "linearize",
     "load_cycle",
     "manipulability",

@@ -14,6 +14,7 @@ from armdyn.simulation.controllers import (
 )
 from armdyn.simulation.errors import SimulationError, SimulationWarning
 from armdyn.simulation.export import controller_source, observer_source, steps_source
+from armdyn.simulation.learning import LearnedTorques, learn_torques
 from armdyn.simulation.observer import Collision, MomentumObserver, Observation
 from armdyn.simulation.run import Event, LimitPassed, Run
 from armdyn.simulation.simulation import simulate
@@ -26,6 +27,7 @@ __all__ = [
     "Event",
     "FrictionCompensation",
     "GravityCompensation",
+    "LearnedTorques",
     "LimitPassed",
     "MomentumObserver",
     "MotorPD",
@@ -38,6 +40,7 @@ __all__ = [
     "TipLine",
     "TipPoint",
     "controller_source",
+    "learn_torques",
     "observer_source",
     "simulate",
     "steps_source",

@@ -1,4 +1,4 @@
-"""`learn_torques`: inverse dynamics by repeated trials, without the right model (De Luca, inverse dynamics).
+"""`learn_torques`: inverse dynamics by repeated trials, without the right model (De Luca, slide 4).
 
 Trial k follows the motion under the torque learned so far and a feedback, τ_k = u_k + B̂ (2ω ė + ω² e); the
 next torque is what acted, and what the acceleration was short of, times the inertia that is believed in:
@@ -17,13 +17,13 @@ the splines are cut, and at cuts and ends they are fitted from one side: there a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy.interpolate import BSpline, make_lsq_spline
-from scipy.optimize import bisect
 
 from armdyn.kernels.arrays import array
 from armdyn.motion.motion import sample_times
@@ -35,9 +35,11 @@ from armdyn.simulation.controller import Arrays, Controller, check_driven, follo
 from armdyn.simulation.errors import SimulationError, SimulationWarning, check
 from armdyn.simulation.integrand import check_friction
 from armdyn.simulation.laws import Given, Scalars, dot
+from armdyn.simulation.run import Run
 from armdyn.simulation.simulation import simulate
 
 NEAR = 0.001  # of the largest torque: learned
+STILL = 1e-9  # of the largest speed: at rest
 LEAST = 12  # samples of the shortest piece: a spline of fifth degree needs six
 
 
@@ -67,12 +69,13 @@ class LearnedTorques:
     @property
     def torque_errors(self) -> np.ndarray:
         """Largest differences (trials + 1, n) from inverse dynamics [N m or N]."""
-        return np.asarray(np.nanmax(np.abs(self.history - self.true), axis=1))
+        return np.asarray(np.nan_to_num(np.abs(self.history - self.true)).max(axis=1))
 
     @property
     def relative_errors(self) -> np.ndarray:
         """The largest difference of each torque (trials + 1,), in parts of the largest true torque."""
-        return np.asarray(self.torque_errors.max(axis=-1) / (np.nanmax(np.abs(self.true)) or 1.0))
+        largest = float(np.abs(np.nan_to_num(self.true)).max()) or 1.0
+        return np.asarray(self.torque_errors.max(axis=-1) / largest)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -136,7 +139,7 @@ def learn_torques(
             if not run.completed:
                 raise SimulationError(f"trial {k + 1}: {run.message}")
             errors.append(np.abs(run.q - learner.q).max(axis=0))
-            u = learner.next(run.tau, run.q + spread * rng.standard_normal(run.q.shape))
+            u = learner.next(run, run.q + spread * rng.standard_normal(run.q.shape))
             update((k + 1) / count)
     history.append(learner.values(u, learner.t))
     found = LearnedTorques(robot, motion, learner.t, np.array(history), learner.true(), np.array(errors))
@@ -151,12 +154,19 @@ def _check_motion(robot: Robot, motion: Any) -> None:
     follows(robot, motion)
     if motion.loads:
         raise SimulationError("motion: it carries loads; give them to the robot: robot.with_payload(…)")
+    if robot.model.elastic:
+        name = robot.model.elastic[0].joint_label
+        raise SimulationError(f"robot: '{name}' is elastic; torques are learned of arms with rigid joints")
 
 
 def _believed(robot: Robot, model: Any) -> Robot | None:
-    if model is not None and check.robot(model).n != robot.n:
+    if model is None:
+        return None
+    if not isinstance(model, Robot):
+        raise SimulationError(f"model: expected a Robot or None, found {type(model).__name__}")
+    if model.n != robot.n:
         raise SimulationError(f"model: it has {model.n} joints, the robot has {robot.n}")
-    return None if model is None else model
+    return model
 
 
 def _noise(robot: Robot, noise: Any) -> np.ndarray:
@@ -172,9 +182,12 @@ def _remarks(found: LearnedTorques, noisy: bool) -> tuple[Remark, ...]:
     if off[-1] <= NEAR:
         return ()
     text = f"after {len(off) - 1} trials the torques are {100 * off[-1]:.2g} % of the largest one off"
+    why = (
+        "recorded positions are noisy: a lower band helps" if noisy else "the model's inertias are too wrong"
+    )
     if off[-1] >= off[0]:
-        return (Remark(f"{text}, more than before: the model's inertias are too wrong", "warning"),)
-    return (Remark(text + ("; recorded positions are noisy" if noisy else ""), "note"),)
+        return (Remark(f"{text}, more than before: {why}", "warning"),)
+    return (Remark(f"{text}; {why}" if noisy else text, "note"),)
 
 
 class _Learner:
@@ -188,6 +201,9 @@ class _Learner:
         self.step = min(step, float(np.diff(self.cuts).min()) / LEAST, 1 / (4 * band))
         self.t = sample_times(motion.duration, self.step)
         self.q, self.qd, self.qdd = motion(self.t)
+        if model is None:
+            diagonals = np.diagonal(array(robot.inertia(self.q)), axis1=-2, axis2=-1)
+            self.rough = np.diag(diagonals.mean(axis=0))
         # A sample on a cut belongs to neither side: which torque acts there is a matter of rounding.
         inner = np.abs(self.t[:, None] - self.cuts[1:-1]).min(axis=1, initial=np.inf) > 1e-6 * self.step
         self.pieces = [
@@ -198,10 +214,7 @@ class _Learner:
         """B̂ (N, n, n): of the model along the motion, or one number for each joint."""
         if self.model is not None:
             return array(self.model.inertia(self.motion(t)[0]))
-        if not hasattr(self, "_rough"):
-            diagonals = np.diagonal(array(self.robot.inertia(self.q)), axis1=-2, axis2=-1)
-            self._rough = np.diag(diagonals.mean(axis=0))
-        return np.broadcast_to(self._rough, (len(t), *self._rough.shape))
+        return np.broadcast_to(self.rough, (len(t), *self.rough.shape))
 
     def first(self) -> list[BSpline]:
         """The torque before the first trial."""
@@ -209,25 +222,38 @@ class _Learner:
             return self.filtered(np.zeros_like(self.q))
         return self.filtered(array(self.model.inverse_dynamics(*self._within())))
 
-    def next(self, tau: np.ndarray, q: np.ndarray) -> list[BSpline]:
-        """The torque learned from torques that acted and positions that were recorded."""
+    def next(self, run: Run, q: np.ndarray) -> list[BSpline]:
+        """The torque learned from a trial and the positions that were recorded.
+
+        While a joint sticks that should move, its torque says nothing: that of the nearest instant at which
+        it moves takes its place.
+        """
         measured = self._splines(q, 5)
         qdd = self.values([spline.derivative(2) for spline in measured], self.t)
-        short = np.einsum("tij,tj->ti", self.inertia(self.t), self.qdd - qdd)
-        return self.filtered(tau + short)
+        found = run.tau + np.einsum("tij,tj->ti", self.inertia(self.t), self.qdd - qdd)
+        least = STILL * np.abs(self.qd).max(axis=0)
+        stuck = (np.abs(run.qd) <= least) & (np.abs(self.qd) > least)
+        for _, _, rows in self.pieces:
+            for j in np.flatnonzero(stuck[rows].any(axis=0)):
+                moving = rows[np.abs(run.qd[rows, j]) > least[j]]
+                if moving.size:
+                    near = np.interp(self.t[rows], self.t[moving], found[moving, j])
+                    way = np.sign(self.qd[rows, j])
+                    found[rows, j] = np.where(way * near > way * found[rows, j], near, found[rows, j])
+        return self.filtered(found)
 
     def true(self) -> np.ndarray:
         """Inverse dynamics (N, n) of the robot; NaN where dry friction of a joint at rest leaves it open."""
-        tau = array(self.robot.inverse_dynamics(self.q, self.qd, self.qdd))
-        if any(f.sticks for f in self.robot.mechanism.friction):
-            still = np.abs(self.qd) <= 1e-9 * np.abs(self.qd).max()
-            tau = np.where(still.any(axis=1)[:, None], np.nan, tau)
+        tau = array(self.robot.inverse_dynamics(self.q, self.qd, self.qdd)).copy()
+        for row in _rows(self.robot):
+            speed = np.abs(self.qd @ row)
+            tau[np.ix_(speed <= STILL * speed.max(), row != 0)] = np.nan
         return tau
 
     def _within(self) -> tuple[np.ndarray, ...]:
         """The motion at its samples, with velocities of ends taken from within: there friction acts."""
         qd = self.qd.copy()
-        small = 1e-6 * (self.qd[[1, -2]] + 0)
+        small = 1e-6 * self.qd[[1, -2]]
         qd[[0, -1]] = np.where(qd[[0, -1]] == 0, small, qd[[0, -1]])
         return self.q, qd, self.qdd
 
@@ -253,19 +279,33 @@ class _Learner:
         return found
 
 
+def _rows(robot: Robot) -> np.ndarray:
+    """Rows (m, n) of joints that turn with each place of dry friction; of closed chains, each coordinate."""
+    sticking = [surface for surface in robot.mechanism.friction if surface.sticks]
+    if sticking and robot.model.loops:
+        return np.eye(robot.n)
+    found = np.zeros((len(sticking), robot.n))
+    for k, surface in enumerate(sticking):
+        for j, x in surface.row:
+            found[k, j] = x
+    return found
+
+
 def _cuts(robot: Robot, motion: Trajectory) -> list[float]:
     """Instants at which torques jump: where accelerations do and, with dry friction, where a joint turns."""
     found = list(motion.jumps)
-    if any(f.sticks for f in robot.mechanism.friction):
-        t = sample_times(motion.duration, motion.duration / 1000)
-        qd = motion(t)[1]
-        least = 1e-9 * np.abs(qd).max(axis=0)
-        for j in range(robot.n):
-            signs = np.where(np.abs(qd[:, j]) > least[j], np.sign(qd[:, j]), 0)
-            found += [
-                _turning(motion, j, t[i], t[i + 1], signs[i], signs[i + 1], least[j])
-                for i in np.flatnonzero(np.diff(signs))
-            ]
+    t = sample_times(motion.duration, motion.duration / 1000)
+    qd = motion(t)[1]
+    for row in _rows(robot):
+        speed = qd @ row
+        least = STILL * np.abs(speed).max()
+
+        def sign(instant: float, row: np.ndarray = row, least: float = least) -> float:
+            v = float(motion(np.array(instant))[1] @ row)
+            return float(np.sign(v)) if abs(v) > least else 0.0
+
+        signs = np.where(np.abs(speed) > least, np.sign(speed), 0.0)
+        found += [_change(sign, t[i], t[i + 1]) for i in np.flatnonzero(np.diff(signs))]
     shortest, kept = 1e-3 * motion.duration, list[float]()
     for instant in sorted(found):
         if instant - (kept[-1] if kept else 0.0) > shortest and motion.duration - instant > shortest:
@@ -273,17 +313,13 @@ def _cuts(robot: Robot, motion: Trajectory) -> list[float]:
     return kept
 
 
-def _turning(
-    motion: Trajectory, j: int, a: float, b: float, before: float, after: float, least: float
-) -> Any:
-    """The instant between a and b at which the velocity of joint j changes its sign, or begins or ends."""
-
-    def own(t: float) -> float:
-        speed = float(motion(np.array(t))[1][j])
-        sign = np.sign(speed) if abs(speed) > least else 0.0
-        return 1.0 if sign == after else -1.0
-
-    return bisect(own, a, b, xtol=1e-9 * motion.duration)
+def _change(sign: Callable[[float], float], a: float, b: float) -> float:
+    """The instant between a and b at which a sign changes to that at b."""
+    after = sign(b)
+    for _ in range(40):
+        middle = (a + b) / 2
+        a, b = (a, middle) if sign(middle) == after else (middle, b)
+    return b
 
 
 @dataclass(frozen=True, eq=False)
