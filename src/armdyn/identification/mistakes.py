@@ -18,7 +18,7 @@ from armdyn.identification.errors import on_one_thread
 from armdyn.identification.log import Record
 from armdyn.identification.regression import RANK, Problem, column_scales, triangular
 from armdyn.identification.signals import Kinematics, cutoff_of_motion, states
-from armdyn.identification.template import Surfaces, make_template
+from armdyn.identification.template import make_template
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_name, revolute_joints
 
@@ -105,8 +105,7 @@ class Sketch:
 
     @staticmethod
     def of(robot: Robot) -> Sketch:
-        template = make_template(robot)
-        return Sketch(robot, Problem(template, np.zeros(len(Surfaces.of_robot(template.robot).of))))
+        return Sketch(robot, Problem(make_template(robot)))
 
     def rows(self, sample: Sample) -> tuple[np.ndarray, np.ndarray]:
         """Weighted rows [Y τ] (M, n, p + 1), zero where a torque may not be used; lengths of Y's columns."""
