@@ -151,18 +151,18 @@ FIELDS = {
     "Chosen": "problem friction damping cutoffs trials greatest",
     "Coverage": "samples lowest highest squared_speeds greatest_speed greatest_acceleration",
     "Factors": "R rows",
-    "Fit": "robot described x covariance_x open model method free scale "
-    "repeats factors singular_values training_error consistent remarks training validation logs",
+    "Fit": "robot described x covariance_x open model method free scale repeats factors singular_values "
+    "training_error filtered_error residuals consistent remarks training validation logs",
     "Friction": "width stribeck cubic",
     "Instant": "residual time log",
     "JointResiduals": "samples rms torque_rms mean worst whiteness",
     "LogDigest": "name samples sha256",
-    "Problem": "template width cutoff",
+    "Problem": "template cutoff",
     "Remark": "text kind place",
     "Template": "robot prior added",
     "Training": "coverage keys logs",
     "Trial": "friction damping error folds",
-    "Validation": "error errors joints coverage overlap remarks",
+    "Validation": "error filtered_error errors joints coverage overlap remarks",
     "Whiteness": "correlations statistic probability",
 }
 

@@ -99,7 +99,7 @@ def test_noise_is_seeded_and_less_in_a_lower_band():
     given = {"model": rough(robot), "noise": 1e-6}
     wide, narrow, again = (learn_torques(robot, motion, 5, band=band, **given) for band in (50, 10, 10))
     assert (narrow.history == again.history).all()
-    assert narrow.relative_errors[-1] < 0.2 * wide.relative_errors[-1]
+    assert narrow.relative_errors[-1] < 0.5 * wide.relative_errors[-1]
     assert "noisy" in wide.notes[0]
 
 
