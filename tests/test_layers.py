@@ -35,6 +35,7 @@ LAYERS = (
     "motion",
     "simulation",
     "identification",
+    "studies",
     "drawing",
     "report",
     "workbench",

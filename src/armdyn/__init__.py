@@ -18,8 +18,9 @@ The folders, in the order of the flow: `expression` (exact numbers with symbols)
 → `dynamics` (the book's algorithms, once, over any scalar) → `description` (text to model) → `exact` (closed
 form and proofs) → `program` (algorithms as straight-line code) → `kernels` (compiled array functions, C) →
 `robot` (the front door) → `analysis` (what the model tells about a state) → `motion` (trajectories and their
-timing) → `simulation` → `identification` (parameters from data) → `drawing` (what pictures are drawn with) →
-`report` (pictures, and all of it on one page) → `workbench` (a page in the browser) → `cli`.
+timing) → `simulation` → `identification` (parameters from data) → `studies` (designs compared and
+chosen) → `drawing` (what pictures are drawn with) → `report` (pictures, and all of it on one page) →
+`workbench` (a page in the browser) → `cli`.
 """
 
 __version__ = "0.1.0"

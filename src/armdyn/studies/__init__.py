@@ -1,0 +1,1 @@
+"""Designs compared and chosen: tables of cases run, drives sized, symbols optimised."""
