@@ -221,7 +221,7 @@ def _fitted(train: LogSet, other: LogSet | None, request: Request, executor: Any
         data = EstimationData(train, chosen, factors, free, request.instruments)
         found = METHODS[request.method](data)
         x, fitted, noticed = _final(chosen, found, request)
-    notes = [*noticed, *delay_note(chosen.problem, records), *_load_note(robot)]
+    notes = [*noticed, *delay_note(robot, records), *_load_note(robot)]
     with stage("residuals"):
         residuals, use = _residuals(train, chosen, x)
         repeats = repetition(residuals, use, int(free.sum()) - found.open.shape[1])
