@@ -25,8 +25,8 @@ _LEAST = 1e-6  # of the rate: filters with a lower cut-off are only rounding
 _SETTLES = 9  # the signal is continued by this many 1/cut-off beyond each end, as so many inside say
 _BEYOND = 1.5  # 1/cut-off beyond an end in which the filtered signal has to be its own continuation,
 _PROBES = 8  # at so many instants
-_LOOK = 0.25  # 1/cut-off at an end: there a motion that starts or stops goes less far
-_RESTING = 0.5  # than this part of what its usual acceleration moves it from rest
+_LOOK = 0.1  # 1/cut-off at an end: there a motion that starts or stops is slower
+_RESTING = 0.2  # than this part of its usual speed, all joints together
 
 # Differences of fourth order at the first two instants; those at the last two mirror them.
 _FIRST = np.array([[-25, 48, -36, 16, -3], [-3, -10, 18, -6, 1]]) / 12
@@ -136,10 +136,11 @@ def _cubics(x: np.ndarray, ratio: float) -> tuple[np.ndarray | None, np.ndarray 
         np.divide(noise, usual, out=pull, where=usual > 0)
         pull[0] = 0.0  # the place is known from the samples alone
         c = np.linalg.solve(sure + pull.T[:, :, None] * np.eye(4), (sure @ c).T[..., None])[..., 0].T
-        rows = min(int(np.ceil(_LOOK / ratio)), len(y) - 1)
-        bend = usual[2] * (2 * np.pi * ratio * rows) ** 4
-        went = (np.square(y[rows] - y[0]) - 2 * noise)[moves] / bend[moves]
-        found.append(c if went.mean() > _RESTING**2 else None)
+        rows = min(max(2, int(np.ceil(_LOOK / ratio))), len(y))
+        half = rows // 2
+        went = np.square(y[rows - half : rows].mean(0) - y[:half].mean(0)) - 2 * noise / half
+        speed = went / np.square(2 * np.pi * ratio * (rows - half))
+        found.append(c if (speed[moves] / usual[1, moves]).mean() > _RESTING**2 else None)
     return found[0], found[1]
 
 
