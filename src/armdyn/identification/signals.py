@@ -58,7 +58,12 @@ def _filters(cutoff: float | None, rate: float) -> bool:
 
 def _forth_and_back(x: np.ndarray, ratio: float) -> np.ndarray:
     """x (K, c) low-passed; `ratio` is the cut-off over the rate."""
-    return np.asarray(sosfiltfilt(butter(ORDER, ratio, fs=1.0, output="sos"), x, axis=0, padlen=0))
+    return np.asarray(sosfiltfilt(_sections(ratio), x, axis=0, padlen=0))
+
+
+@lru_cache(maxsize=64)  # most of the time that a short signal takes
+def _sections(ratio: float) -> np.ndarray:
+    return np.asarray(butter(ORDER, ratio, fs=1.0, output="sos"))
 
 
 # A signal that ends in motion does not stop there. Whatever stands beyond an end reaches the filtered values
