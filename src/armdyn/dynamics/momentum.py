@@ -46,17 +46,17 @@ def momentum(
     mechanism: Mechanism, q: Sequence[Scalar], qd: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
     """B q̇ and Cᵀ q̇, (n) each."""
-    p, d = _at_coordinates(_momentum, mechanism, q, qd)
-    return p, d
+    rows = _at_coordinates(_momentum, mechanism, q, qd)
+    return [p for p, _ in rows], [d for _, d in rows]
 
 
 def momentum_regressor(
     mechanism: Mechanism, q: Sequence[Scalar], qd: Sequence[Scalar], layout: Sequence[Parameter]
 ) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
     """Y_p and Y_d, n×p each: Y_p π = B q̇ and Y_d π = Cᵀ q̇; zeros but for bodies and rotors."""
-    columns = [_at_coordinates(_column, mechanism, q, qd, parameter) for parameter in layout]
-    Y_p, Y_d = ([list(row) for row in zip(*part, strict=True)] for part in zip(*columns, strict=True))
-    return Y_p, Y_d
+    rows = _at_coordinates(_columns, mechanism, q, qd, layout)
+    size = len(layout)
+    return [row[:size] for row in rows], [row[size:] for row in rows]
 
 
 def _at_coordinates(
@@ -66,19 +66,22 @@ def _at_coordinates(
     qd: Sequence[Scalar],
     *others: Any,
 ) -> list[list[Scalar]]:
-    """p and ∂T/∂q by an algorithm; with closed chains x moves all positions, ẏ = S ẋ, which adds Ṡᵀp."""
+    """Rows of momenta, then of ∂T/∂q; with closed chains x moves all positions, ẏ = S ẋ, which adds Ṡᵀp."""
     if not mechanism.loops:
         return algorithm(mechanism, q, qd, *others)
-    following = Following(mechanism, q)
+    following, n = Following(mechanism, q), mechanism.n
     yd = following.velocities(qd)
-    p, d = algorithm(mechanism.without_loops(), q, yd, *others)
-    n = mechanism.n
     rates = [following.rate(yd, following.velocities([int(i == j) for j in range(n)])) for i in range(n)]
-    turning = [x + inner(p, rate) for x, rate in zip(following.gathered(d), rates, strict=True)]
-    return [following.gathered(p), turning]
+    columns = list(zip(*algorithm(mechanism.without_loops(), q, yd, *others), strict=True))
+    half = len(columns) // 2
+    found = [following.gathered(column) for column in columns]
+    for k, p in enumerate(columns[:half]):
+        pairs = zip(found[half + k], rates, strict=True)
+        found[half + k] = [d + inner(p, rate) for d, rate in pairs]
+    return [list(row) for row in zip(*found, strict=True)]
 
 
-@of_joints(2, "columns")
+@of_joints(2, "torques")
 def _momentum(mechanism: Mechanism, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[list[Scalar]]:
     joints = joint_frames(mechanism, q)
     w, v = velocities(mechanism, joints, qd)
@@ -99,21 +102,21 @@ def _momentum(mechanism: Mechanism, q: Sequence[Scalar], qd: Sequence[Scalar]) -
     for rotor, (_, whole) in zip(mechanism.rotors, spins, strict=True):
         for j, k in rotor.row:
             p[j] = p[j] + k * (rotor.inertia * whole)
-    return [p, d]
+    return [list(pair) for pair in zip(p, d, strict=True)]
 
 
-@of_joints(2, "columns")
-def _column(
-    mechanism: Mechanism, q: Sequence[Scalar], qd: Sequence[Scalar], parameter: Parameter
+@of_joints(2, "torques")
+def _columns(
+    mechanism: Mechanism, q: Sequence[Scalar], qd: Sequence[Scalar], layout: Sequence[Parameter]
 ) -> list[list[Scalar]]:
-    """The columns of a parameter in Y_p and Y_d, by joint."""
+    """Rows of Y_p, then of Y_d."""
     joints = joint_frames(mechanism, q)
     w, v = velocities(mechanism, joints, qd)
     turned = _turned(mechanism, joints, w, v)
+    unit = [_unit_momenta(*of_body) for of_body in zip(w, v, strict=True)]
 
     def of_body(body: int, entry: str) -> Both:
-        own = _unit_momenta(w[body], v[body])[ENTRIES.index(entry)]
-        return _felt(mechanism, joints, turned, body, *own)
+        return _felt(mechanism, joints, turned, body, *unit[body][ENTRIES.index(entry)])
 
     def of_rotor(rotor: Rotor) -> Both:
         speed, whole = _spin(rotor, w, qd)
@@ -121,17 +124,16 @@ def _column(
         for j, k in rotor.row:
             yield j, k * whole, 0
 
-    def columns(which: int) -> list[Scalar]:
-        Y = columns_of(
+    def columns(which: int) -> list[list[Scalar]]:
+        return columns_of(
             mechanism,
-            [parameter],
+            layout,
             lambda body, entry: ((x[0], x[which]) for x in of_body(body, entry)),
             lambda rotor: ((x[0], x[which]) for x in of_rotor(rotor)),
             {},
         )
-        return [y for (y,) in Y]
 
-    return [columns(1), columns(2)]
+    return [p + d for p, d in zip(columns(1), columns(2), strict=True)]
 
 
 def _unit_momenta(w: Vector, v: Vector) -> list[tuple[Vector, Vector]]:
