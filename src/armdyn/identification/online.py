@@ -40,6 +40,7 @@ from armdyn.program.loops import Argument, Block, Call, Count, Counter, Fetch, F
 from armdyn.robot import Robot
 from armdyn.robot.functions import MEANINGS
 from armdyn.robot.joints import joint_descriptions, joint_limits
+from armdyn.robot.postures import random_postures
 from armdyn.simulation.laws import ALL_POSITIONS
 from armdyn.simulation.observer import balance
 
@@ -439,25 +440,25 @@ SLOW, SLOW_PART = 0.02, 0.01  # rad/s or m/s; of a limit of velocity
 def _group(robot: Robot, parameters: Any) -> tuple[list[Parameter], bool]:
     """The parameters of the robot in their order, and whether a payload is among what is sought."""
     names = [parameters] if isinstance(parameters, str) else parameters
-    if not isinstance(names, Sequence) or not names or not all(isinstance(x, str) for x in names):
-        raise IdentificationError(f"parameters: found {shown(parameters)}; {_allowed(robot)}")
-    own = _own(robot)
-    found: set[Parameter] = set()
-    for name in names:
-        some = own if name == "friction" else _possible(robot)
-        some = [p for p in some if name == "friction" or fnmatchcase(p.name, name)]
-        if name != "payload" and not some:
-            raise IdentificationError(f"parameters: {name!r} is none of {robot.name}; {_allowed(robot)}")
-        found |= set(some)
-    ordered = [p for p in _possible(robot) if p in found]
-    return ordered, "payload" in names
-
-
-def _allowed(robot: Robot) -> str:
-    return (
-        f"allowed: 'payload', 'friction', names such as {robot.parameter_names[0]} and patterns such as Fv*, "
-        "without what torques are not linear in and rotors that are not there; or a list of these"
+    allowed = (
+        f"allowed: 'payload', 'friction', names such as {robot.parameter_names[0]}, patterns such as Fv*, "
+        "and lists of these"
     )
+    if not isinstance(names, Sequence) or not names or not all(isinstance(x, str) for x in names):
+        raise IdentificationError(f"parameters: found {shown(parameters)}; {allowed}")
+    possible, found = _possible(robot), set[Parameter]()
+    for name in names:
+        own = _own(robot) if name == "friction" else [p for p in possible if fnmatchcase(p.name, name)]
+        found |= set(own)
+        if own or name == "payload":
+            continue
+        if any(fnmatchcase(x, name) for x in robot.parameter_names):
+            raise IdentificationError(
+                f"parameters: {name!r} cannot be fitted: torques are not linear in load friction, "
+                "and of a joint without a rotor there is no Im"
+            )
+        raise IdentificationError(f"parameters: {name!r} is none of {robot.name}; {allowed}")
+    return [p for p in possible if p in found], "payload" in names
 
 
 def _own(robot: Robot) -> list[Parameter]:
@@ -479,10 +480,11 @@ def _is_friction(parameter: Parameter) -> bool:
 
 def _torques(robot: Robot) -> np.ndarray:
     """(n,) how large torques of joints may be: their limits, or what gravity and 1 rad/s² ask for."""
-    limits = joint_limits(robot).torque
-    q = np.random.default_rng(0).uniform(-1, 1, (64, robot.n))
-    if robot.model.loops:
-        q = q * 0 + robot.assembly.posture[list(robot.mechanism.free)]
+    limits, rng = joint_limits(robot).torque, np.random.default_rng(0)
+    if np.isfinite(limits).all():
+        return limits
+    loops = robot.model.loops
+    q = random_postures(robot.assembly, rng, 16) if loops else rng.uniform(-1, 1, (64, robot.n))
     needed = np.abs(robot.gravity(q)).max(axis=0) + np.abs(robot.inertia(q)).sum(axis=-1).max(axis=0)
     return np.where(np.isfinite(limits), limits, needed)
 
@@ -510,7 +512,8 @@ def _uncertainty(sought: Sought, names: Sequence[str], prior: np.ndarray, given:
     if not found.all():
         name = names[int(np.argmin(found))]
         raise IdentificationError(
-            f"uncertainty: the description says nothing of the size of {name}; give uncertainty={{{name!r}: …}}"
+            f"uncertainty: the description says nothing of the size of {name}; "
+            f"give uncertainty={{{name!r}: …}}"
         )
     return found
 
@@ -535,9 +538,9 @@ def _size(robot: Robot, parameter: Parameter) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Estimates:
-    """Estimates of an online fit over time: `parameters` and `deviations` (T, ..., k) after instants `t` (T,).
+    """Estimates of an online fit over time: `parameters` (T, ..., k) with their standard `deviations`.
 
-    `t` [s] counts from the first sample of the fit; `names` (k) are those of the parameters.
+    `t` (T,) [s] counts from the first sample of the fit; `names` (k) are those of the parameters.
     """
 
     names: tuple[str, ...]
@@ -555,10 +558,10 @@ class Estimates:
 class OnlineFit:
     """Recursive least squares for parameters of a robot while it moves: one sample after the other.
 
-    `parameters`: "payload", the ten numbers of a body at the tip frame (or at the frame of `link`) beside what
-    the description carries; "friction", viscous and Coulomb friction and offset of each joint; names or
-    patterns of the robot's parameters, such as "m6" and "Fv*"; or a list of these. All others keep the values of
-    the description.
+    `parameters`: "payload", the ten numbers of a body at the tip frame (or at the frame of `link`) beside
+    what the description carries; "friction", viscous and Coulomb friction and offset of each joint; names or
+    patterns of the robot's parameters, such as "m6" and "Fv*"; or a list of these. All others keep the values
+    of the description.
 
     `update` takes positions, velocities and torques, `step` [s] after those before, in turn; accelerations
     are not needed. Torques and model pass a filter of first order with the `cutoff` [Hz]. `held`: torques are
@@ -620,8 +623,8 @@ class OnlineFit:
             if not (np.isfinite(found) & (found >= 0)).all():
                 raise IdentificationError(f"slow: found {shown(slow)}; speeds of 0 or more are expected")
             return found
-        sought = {s for p in self._sought.friction if TERMS[p.kind.entry].jumps for s in [p.joint]}
-        if not sought and not any(surface.is_dry for surface in robot.mechanism.friction):
+        jumps = any(TERMS[p.kind.entry].jumps for p in self._sought.friction)
+        if not jumps and not any(surface.is_dry for surface in robot.mechanism.friction):
             return np.zeros(n)
         fastest = joint_limits(robot).velocity
         return np.where(np.isfinite(fastest), SLOW_PART * fastest, SLOW)
@@ -712,9 +715,7 @@ class OnlineFit:
 
     @cached_property
     def settings(self) -> np.ndarray:
-        """Settings of the compiled loop: step; the filters' weights of a sample, of torques and of noise; what
-        is kept of the past, and its root; 1/noise (n), 0 where it is to be found; slow speeds (n).
-        """
+        """Settings of the compiled loop, as `Sought.settings` lists them."""
         weights = -np.expm1(-self.step * np.array([2 * np.pi * self.cutoff, 1 / SLOWEST]))
         kept = np.exp(-self.step / self.forgetting * np.array([1, 0.5]))
         noise = np.zeros(self.robot_before.n) if self._noise is None else 1 / self._noise
@@ -754,19 +755,23 @@ class OnlineFit:
 
     @property
     def payload(self) -> Payload:
-        """What the arm carries, as `identify_payload` gives it; refused while the motion does not show its mass."""
+        """What the arm carries, as `identify_payload` gives it; refused while its mass is not shown."""
         self._alone("payload")
         if not self._sought.payload:
             raise IdentificationError("payload: it is not among the parameters of this fit")
         k = len(ENTRIES)
         entries, root = self.parameters[-k:], self._now[1][-k:, -k:]
         covariance = root @ root.T
-        mass = max(abs(float(entries[0])), 0.1)
+        hidden = not_shown(covariance, max(abs(float(entries[0])), 0.1))
+        if "m" in hidden:
+            raise IdentificationError(
+                "payload: the motion so far does not show its mass: move joints that lift or accelerate it"
+            )
         found = BodyEstimate(
             entries,
             covariance,
             np.linalg.inv(root),
-            not_shown(covariance, mass),
+            hidden,
             self.residual,
             self._mean("before"),
             np.zeros(0),
@@ -861,9 +866,13 @@ class OnlineFit:
         return np.asarray(np.sqrt(self._part(name) / np.where(time > 0, time, 1)))
 
     def _estimated(self, factor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        known = np.concatenate([self.prior, 1 / self.uncertainty])
-        estimate, root = estimate_kernel(self._code)(factor, known)
+        estimate, root = estimate_kernel(self._code)(factor, self._known)
         return estimate, root
+
+    @cached_property
+    def _known(self) -> np.ndarray:
+        """What the estimate takes as known before: values, then 1/deviation."""
+        return np.concatenate([self.prior, 1 / self.uncertainty])
 
     def _alone(self, what: str) -> None:
         if self._batch:
@@ -900,7 +909,8 @@ def online_source(fit: OnlineFit, prefix: str | None = None, scalar: str = "doub
     The first takes in a sample in each cycle of a controller, with rows = 1 and one `state` that was zero
     before the first. The second gives estimates and a root of their covariance at any time, from the part of
     the state that begins at `PREFIX_FACTOR`. The header has `PREFIX_SETTINGS` and `PREFIX_PRIOR`, those of
-    this fit as initializers, and `PREFIX_STATE`, the size of the state.
+    this fit as initializers, and `PREFIX_STATE`, the size of the state. A fit that has been given
+    accelerations takes them in C too, after qd.
     """
     if not isinstance(fit, OnlineFit):
         raise IdentificationError(f"fit: expected an OnlineFit, found {type(fit).__name__}")
@@ -913,42 +923,31 @@ def online_source(fit: OnlineFit, prefix: str | None = None, scalar: str = "doub
     if sought.held:
         meanings["tau"] += ", held until the next sample"
     parts = ", ".join(f"{x} ({part.stop - part.start})" for x, part in sought.state.items())
-    meanings |= {
-        "rows": "samples",
-        "settings": "step [s]; weights of a sample in the filters of torques and of noise; what is kept of the "
-        f"past, and its root; 1/noise, 0 where it is to be found ({n}); speeds that are slow ({n})",
-        "state": f"zeros before the first sample; then for the next call: {parts}",
-    }
+    settings = (
+        "step [s]; weights of a sample in the filters of torques and of noise; what is kept of the past, and "
+        f"its root; 1/noise, 0 where it is to be found ({n}); speeds that are slow ({n})"
+    )
+    state = f"zeros before the first sample; then for the next call: {parts}"
+    meanings |= {"rows": "samples", "settings": settings, "state": state}
     declaration, functions = loop_parts(name, online_loop(sought), scalar, meanings)
-    start = sought.state["factor"].start
+    own, start = name.upper(), sought.state["factor"].start
+    prior, listed = fit._known, ", ".join(fit.names)
     macros = [
-        f"#define {name.upper()}_STATE {sought.width} /* numbers of the state */\n"
-        f"#define {name.upper()}_FACTOR {start} /* where in the state the factor begins */\n",
+        f"#define {own}_STATE {sought.width} /* numbers of the state */\n",
+        f"#define {own}_FACTOR {start} /* where in the state the factor begins */\n",
         initializer(name, "settings", fit.settings, scalar, "settings of this fit"),
-        initializer(
-            name,
-            "prior",
-            np.concatenate([fit.prior, 1 / fit.uncertainty]),
-            scalar,
-            f"what was known before of {', '.join(fit.names)}: values, then 1/standard deviation",
-        ),
+        initializer(name, "prior", prior, scalar, "what is known before, by the description of this robot"),
     ]
+    root = "S, with the covariance S S^T: standard deviations are the roots of the sums of its rows' squares"
     words = Words(
         {
-            "factor": "the part of the state that begins at the macro's place",
-            "prior": "values known before, then 1/their standard deviations",
+            "factor": "the part of the state that begins at this place",
+            "prior": f"what is known before of {listed}: values, then 1/standard deviation",
         },
-        {
-            "estimate": [
-                f"estimates of {', '.join(fit.names)}",
-                "root S of the covariance S S^T, row by row: the square root of the sum of a row's squares is "
-                "the standard deviation",
-            ]
-        },
+        {"estimate": [f"estimates of {listed}", root]},
     )
     example = np.concatenate([[float(i == j) for i, j in sought.entries], np.linspace(-1, 1, size)])
-    inputs = {"factor": example, "prior": np.concatenate([fit.prior, 1 / fit.uncertainty])}
-    further = Further([*macros, declaration], functions, inputs=inputs)
+    further = Further([*macros, declaration], functions, inputs={"factor": example, "prior": prior})
     programs = {"estimate": estimate_program(sought)}
     title = f"Online fit of {robot.name}"
     return c_source(title, name, programs, joint_descriptions(robot), scalar, words, further)
