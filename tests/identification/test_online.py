@@ -210,7 +210,7 @@ def in_c(fit, folder, scalar="double"):
         "    x state[ARM_STATE] = {0};\n"
         "    for (long k = 0; k < rows; ++k)\n"
         f"        arm_online(1, settings, q + {n} * k, qd + {n} * k, tau + {n} * k, state);\n"
-        "    arm_estimate(state + ARM_FACTOR, prior, estimate, root);\n}\n"
+        "    arm_estimate(state, prior, estimate, root);\n}\n"
     )
     flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1"]
     library, test = folder / "lib.so", folder / "test"

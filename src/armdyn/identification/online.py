@@ -104,7 +104,14 @@ class Sought:
         """The parts of the state."""
         n = self.robot.n
         pairs = 0 if self.accelerated else 1
-        parts = {"seen": 1, "ignored": 1, "time": 1, "columns": pairs * len(self.kept), "torques": pairs * n}
+        parts = {
+            "seen": 1,
+            "ignored": 1,
+            "time": 1,
+            "scale": 1,
+            "columns": pairs * len(self.kept),
+            "torques": pairs * n,
+        }
         parts |= {"filtered": len(self.kept), "right": n}
         parts |= dict.fromkeys(("slow", "used", "loads", "noise", "levels", "squares", "before"), n)
         found, start = {}, 0
@@ -116,7 +123,7 @@ class Sought:
     @property
     def width(self) -> int:
         """The size of the state."""
-        return self.state["factor"].stop
+        return int(self.state["factor"].stop)
 
     @cached_property
     def kept(self) -> tuple[tuple[int, int], ...]:
@@ -150,10 +157,10 @@ class Sought:
         M, still = self.robot.mechanism, [0] * self.robot.n
         tip = [Parameter(symbol("body", x), M.tip) for x in ENTRIES] if self.payload else []
         bodies = [*self.others, *tip]
-        *qdd, tau = others
+        *given, tau = others
         p: list[Scalars] = [[0] * len(bodies) for _ in still]
-        if qdd:
-            s = regressor(M, q, qd, *qdd, bodies)
+        if given:
+            s = regressor(M, q, qd, given[0], bodies)
         elif bodies:
             p, d = momentum_regressor(M, q, qd, bodies)
             g = regressor(M, q, still, still, bodies)  # with springs
@@ -197,7 +204,9 @@ class Sought:
 # The last number of a row after its rotations is what that sample adds to the squares left: the torque that
 # the parameters do not explain. Its mean over `SLOWEST` shows noise that is correlated in time, errors of the
 # model among it: the noise of a joint is that of white noise with the same spectrum at low frequencies. Until
-# something is known of it, it is 1 % of the torques, for as long.
+# something is known of it, it is 1 % of the torques, for as long. Rows are weighted by what noises are to each
+# other; what is common to all of them, the scale, applies to the past too: a load that is picked up looks like
+# noise at first, and what was seen before shall not count more for that.
 #
 # Of a slow joint it is not sure which way friction acts. Its rows do not count, nor while the filter still
 # remembers such samples. A sample with a number that is none does not count either, nor the step that
@@ -317,10 +326,10 @@ class _Step:
     def _equations(self) -> tuple[Scalars, Scalars]:
         """Columns and right side of this step, which the filter takes."""
         sought, M = self.sought, self.sought.robot.mechanism
-        q, qd, *qdd, tau = self.sample
+        q, qd, *given, tau = self.sample
         p, s = sought.columns(*self.sample)
-        if qdd:
-            free, rigid = rigid_of(M, qd, tau, q), rigid_torques(M, q, qd, *qdd)
+        if given:
+            free, rigid = rigid_of(M, qd, tau, q), rigid_torques(M, q, qd, given[0])
             return [s[i][k] for i, k in sought.kept], [x - y for x, y in zip(free, rigid, strict=True)]
         moved, half = [p[i][k] / self.step for i, k in sought.kept], [s[i][k] / 2 for i, k in sought.kept]
         self.new["columns"] = [x - y for x, y in zip(moved, half, strict=True)]
@@ -331,18 +340,22 @@ class _Step:
         return columns, [old - x / self.step + beta / 2 + after * t for x, beta, t, old in parts]
 
     def _weights(self) -> Scalars:
-        """1/noise of each joint."""
-        tau = self.sample[-1]
+        """1/noise of each joint, times the scale."""
         self._add("time", [1])
-        self._add("loads", [t * t for t in tau])
+        self._add("loads", [t * t for t in self.sample[-1]])
         white = 2 / self.smoothing - 1  # so much less is noise that is white after this filter
-        found = []
-        parts = zip(self.known, self.new["loads"], self.old["levels"], self.old["used"], strict=True)
-        for known, loads, levels, used in parts:
-            guess = FIRST * GUESS * GUESS * loads / self.new["time"][0]
-            square = white * (guess + levels) / (FIRST + used)
-            found.append(select(known, known, 1 / sqrt(square + LEAST)))
-        return found
+        loads = [x / self.new["time"][0] + LEAST for x in self.new["loads"]]
+        squares = [
+            white * (FIRST * GUESS * GUESS * load + level) / (FIRST + used)
+            for load, level, used in zip(loads, self.old["levels"], self.old["used"], strict=True)
+        ]
+        total: Any = 0
+        for square, load in zip(squares, loads, strict=True):
+            total = total + square / load
+        scale = sqrt(total / len(loads))
+        self.new["scale"] = [select(self.known[0], 1, scale)]
+        found = [scale / sqrt(square) for square in squares]
+        return [select(known, known, x) for known, x in zip(self.known, found, strict=True)]
 
     def _rotate(self, weights: Scalars) -> Scalars:
         """What is left of the right sides after the rows have been added to the factor."""
@@ -396,15 +409,17 @@ class Factor:
 
 
 def estimate_program(sought: Sought) -> Program:
-    """Program from the factor and from what is known before to the estimate (k) and a root (k, k).
+    """Program from the state and from what is known before to the estimate (k) and a root (k, k).
 
     `prior` has k values, then k times 1/deviation. The root is triangular; times itself transposed it is the
     covariance.
     """
     size = sought.size
 
-    def estimate(numbers: Scalars, prior: Scalars) -> Any:
-        factor = Factor(sought, numbers)
+    def estimate(state: Scalars, prior: Scalars) -> Any:
+        (scale,) = state[sought.state["scale"]]
+        share = select(scale, 1 / scale, 1)
+        factor = Factor(sought, [share * x for x in state[sought.state["factor"]]])
         for k, x in enumerate(prior[size:]):
             factor.add({k: x}, 0)
         R, beside = factor.R, sought.beside
@@ -423,7 +438,7 @@ def estimate_program(sought: Sought) -> Program:
                 root[k][i] = root[k][i] * inverse
         return [x + known for x, known in zip(found, prior[:size], strict=True)], root
 
-    inputs = [("factor", len(sought.entries) + size), ("prior", 2 * size)]
+    inputs = [("state", sought.width), ("prior", 2 * size)]
     return record(estimate, inputs, [("estimate", (size,)), ("root", (size, size))])
 
 
@@ -653,12 +668,12 @@ class OnlineFit:
         """
         size = check.whole_number("every", every, 1)
         samples, before = self._begun(q, qd, tau, qdd, 1), self._count
-        factors = []
+        states = []
         for start in range(0, len(samples[0]), size):
             self._take_in([x[start : start + size] for x in samples])
-            factors.append(self._factor.copy())
-        estimate, root = self._estimated(np.array(factors))
-        ends = np.minimum(size * np.arange(1, len(factors) + 1), len(samples[0])) - 1
+            states.append(self._states.copy())
+        estimate, root = self._estimated(np.array(states))
+        ends = np.minimum(size * np.arange(1, len(states) + 1), len(samples[0])) - 1
         return Estimates(self.names, self.step * (before + ends), estimate, _deviations(root))
 
     def _begun(self, q: Any, qd: Any, tau: Any, qdd: Any, over_time: int) -> list[np.ndarray]:
@@ -750,7 +765,7 @@ class OnlineFit:
         if self._sought.payload:
             mass = np.maximum(np.abs(self.parameters[..., -len(ENTRIES)]), 0.1)
             allowed[..., -len(ENTRIES) :] = SHOWN * mass[..., None] * UNITS
-        hidden = (self.deviations > allowed).reshape(-1, len(self.names)).any(axis=0)
+        hidden = np.any((self.deviations > allowed).reshape(-1, len(self.names)), axis=0).tolist()
         return tuple(name for name, x in zip(self.names, hidden, strict=True) if x)
 
     @property
@@ -846,27 +861,26 @@ class OnlineFit:
     def _now(self) -> tuple[np.ndarray, np.ndarray]:
         """Estimates and roots of their covariances after the samples so far."""
         if self._found is None:
-            self._found = self._estimated(self._factor)
+            self._found = self._estimated(self._states)
         return self._found
 
     @property
-    def _factor(self) -> np.ndarray:
-        return self._part("factor")
+    def _states(self) -> np.ndarray:
+        """(..., size); zeros before the first sample."""
+        if self._state is None:
+            return np.zeros(self._code.width)
+        return self._state[0].reshape(*self._batch, -1)
 
     def _part(self, name: str) -> np.ndarray:
-        """A part of the state (..., size); zeros before the first sample."""
-        part = self._code.state[name]
-        if self._state is None:
-            return np.zeros(part.stop - part.start)
-        return np.asarray(self._state[0][:, part].reshape(*self._batch, -1))
+        return np.asarray(self._states[..., self._code.state[name]])
 
     def _mean(self, name: str) -> np.ndarray:
         """The root of the mean of squares that the state sums up, (..., n); 0 before samples count."""
         time = self._part("used")
         return np.asarray(np.sqrt(self._part(name) / np.where(time > 0, time, 1)))
 
-    def _estimated(self, factor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        estimate, root = estimate_kernel(self._code)(factor, self._known)
+    def _estimated(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        estimate, root = estimate_kernel(self._code)(states, self._known)
         return estimate, root
 
     @cached_property
@@ -904,11 +918,10 @@ def _positive(name: str, x: Any, n: int) -> np.ndarray:
 
 
 def online_source(fit: OnlineFit, prefix: str | None = None, scalar: str = "double") -> CSource:
-    """`PREFIX_online(rows, settings, q, qd, tau, state)` and `PREFIX_estimate(factor, prior, out1, out2)`.
+    """`PREFIX_online(rows, settings, q, qd, tau, state)` and `PREFIX_estimate(state, prior, out1, out2)`.
 
     The first takes in a sample in each cycle of a controller, with rows = 1 and one `state` that was zero
-    before the first. The second gives estimates and a root of their covariance at any time, from the part of
-    the state that begins at `PREFIX_FACTOR`. The header has `PREFIX_SETTINGS` and `PREFIX_PRIOR`, those of
+    before the first. The second gives estimates and a root of their covariance at any time. The header has `PREFIX_SETTINGS` and `PREFIX_PRIOR`, those of
     this fit as initializers, and `PREFIX_STATE`, the size of the state. A fit that has been given
     accelerations takes them in C too, after qd.
     """
@@ -930,24 +943,23 @@ def online_source(fit: OnlineFit, prefix: str | None = None, scalar: str = "doub
     state = f"zeros before the first sample; then for the next call: {parts}"
     meanings |= {"rows": "samples", "settings": settings, "state": state}
     declaration, functions = loop_parts(name, online_loop(sought), scalar, meanings)
-    own, start = name.upper(), sought.state["factor"].start
     prior, listed = fit._known, ", ".join(fit.names)
     macros = [
-        f"#define {own}_STATE {sought.width} /* numbers of the state */\n",
-        f"#define {own}_FACTOR {start} /* where in the state the factor begins */\n",
+        f"#define {name.upper()}_STATE {sought.width} /* numbers of the state */\n",
         initializer(name, "settings", fit.settings, scalar, "settings of this fit"),
         initializer(name, "prior", prior, scalar, "what is known before, by the description of this robot"),
     ]
     root = "S, with the covariance S S^T: standard deviations are the roots of the sums of its rows' squares"
     words = Words(
         {
-            "factor": "the part of the state that begins at this place",
+            "state": "the state after a sample",
             "prior": f"what is known before of {listed}: values, then 1/standard deviation",
         },
         {"estimate": [f"estimates of {listed}", root]},
     )
-    example = np.concatenate([[float(i == j) for i, j in sought.entries], np.linspace(-1, 1, size)])
-    further = Further([*macros, declaration], functions, inputs={"factor": example, "prior": prior})
+    example = np.zeros(sought.width)
+    example[sought.state["factor"]] = [*(float(i == j) for i, j in sought.entries), *np.linspace(-1, 1, size)]
+    further = Further([*macros, declaration], functions, inputs={"state": example, "prior": prior})
     programs = {"estimate": estimate_program(sought)}
     title = f"Online fit of {robot.name}"
     return c_source(title, name, programs, joint_descriptions(robot), scalar, words, further)
