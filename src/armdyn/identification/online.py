@@ -204,9 +204,9 @@ class Sought:
 # The last number of a row after its rotations is what that sample adds to the squares left: the torque that
 # the parameters do not explain. Its mean over `SLOWEST` shows noise that is correlated in time, errors of the
 # model among it: the noise of a joint is that of white noise with the same spectrum at low frequencies. Until
-# something is known of it, it is 1 % of the torques, for as long. Rows are weighted by what noises are to each
-# other; what is common to all of them, the scale, applies to the past too: a load that is picked up looks like
-# noise at first, and what was seen before shall not count more for that.
+# something is known of it, it is 1 % of the torques, for as long. Rows are weighted by what the noises of the
+# joints are to each other. What is common to them, the scale, applies to the past too: a load that is picked
+# up looks like noise at first, and what was seen before shall not count more for that.
 #
 # Of a slow joint it is not sure which way friction acts. Its rows do not count, nor while the filter still
 # remembers such samples. A sample with a number that is none does not count either, nor the step that
@@ -869,7 +869,7 @@ class OnlineFit:
         """(..., size); zeros before the first sample."""
         if self._state is None:
             return np.zeros(self._code.width)
-        return self._state[0].reshape(*self._batch, -1)
+        return np.asarray(self._state[0].reshape(*self._batch, -1))
 
     def _part(self, name: str) -> np.ndarray:
         return np.asarray(self._states[..., self._code.state[name]])
@@ -921,9 +921,9 @@ def online_source(fit: OnlineFit, prefix: str | None = None, scalar: str = "doub
     """`PREFIX_online(rows, settings, q, qd, tau, state)` and `PREFIX_estimate(state, prior, out1, out2)`.
 
     The first takes in a sample in each cycle of a controller, with rows = 1 and one `state` that was zero
-    before the first. The second gives estimates and a root of their covariance at any time. The header has `PREFIX_SETTINGS` and `PREFIX_PRIOR`, those of
-    this fit as initializers, and `PREFIX_STATE`, the size of the state. A fit that has been given
-    accelerations takes them in C too, after qd.
+    before the first. The second gives estimates and a root of their covariance at any time. The header has
+    `PREFIX_SETTINGS` and `PREFIX_PRIOR`, those of this fit as initializers, and `PREFIX_STATE`, the size of
+    the state. A fit that has been given accelerations takes them in C too, after qd.
     """
     if not isinstance(fit, OnlineFit):
         raise IdentificationError(f"fit: expected an OnlineFit, found {type(fit).__name__}")
