@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
 import numpy as np
 from run import best
@@ -11,6 +12,7 @@ from armdyn import OnlineFit, Robot
 
 TITLE = "Online fits: time of one sample"
 ROWS, ARMS = 5000, 200
+Samples: TypeAlias = tuple[np.ndarray, ...]
 FITS = {"payload": "payload", "friction": "friction", "payload and friction": ["payload", "friction"]}
 
 
@@ -20,19 +22,29 @@ def measure() -> Iterator[tuple[str, float]]:
         t = 1e-3 * np.arange(ROWS)[:, None] + np.arange(robot.n)
         q, qd = np.sin(3 * t), 3 * np.cos(3 * t)
         tau = robot.inverse_dynamics(q, qd, -9 * q)
-        calls = best(lambda: None, lambda _: [robot.inverse_dynamics(q[0], qd[0], qd[0]) for _ in t], 5)
-        yield f"{robot.name}: a call of inverse dynamics", calls / ROWS
+        yield f"{robot.name}: a call of inverse dynamics", best(lambda: robot, _calls, 5) / ROWS
         for words, parameters in FITS.items():
-            fit = OnlineFit(robot, parameters)
-            what = f"{robot.name}: {words}, {len(fit.names)} parameters"
-            yield f"{what}, a sample", _of_samples(fit, (q, qd, tau)) / ROWS
-            many = OnlineFit(robot, parameters)
-            arms = [np.repeat(x[: ROWS // 10, None], ARMS, axis=1) for x in (q, qd, tau)]
-            yield f"{what}, a sample of one of {ARMS} arms", _of_samples(many, arms) / (ROWS // 10 * ARMS)
-            calls = best(lambda: None, lambda _: [fit.update(*x) for x in zip(q, qd, tau, strict=True)], 3)
-            yield f"{what}, a call of update", calls / ROWS
+            yield from _of_fit(OnlineFit(robot, parameters), words, (q, qd, tau))
 
 
-def _of_samples(fit: OnlineFit, samples: list[np.ndarray] | tuple[np.ndarray, ...]) -> float:
-    fit.run(*samples, every=len(samples[0]))  # compiled
-    return best(lambda: None, lambda _: fit.run(*samples, every=len(samples[0])), 5)
+def _of_fit(fit: OnlineFit, words: str, samples: Samples) -> Iterator[tuple[str, float]]:
+    what = f"{fit.robot_before.name}: {words}, {len(fit.names)} parameters"
+    yield f"{what}, a sample", _of_samples(fit, samples) / ROWS
+    calls = best(lambda: fit, lambda x: [x.update(*one) for one in zip(*samples, strict=True)], 3)
+    yield f"{what}, a call of update", calls / ROWS
+    fit.reset()
+    rows = ROWS // 10
+    arms = tuple(np.repeat(x[:rows, None], ARMS, axis=1) for x in samples)
+    yield f"{what}, a sample of one of {ARMS} arms", _of_samples(fit, arms) / (rows * ARMS)
+
+
+def _calls(robot: Robot) -> None:
+    q = np.zeros(robot.n)
+    for _ in range(ROWS):
+        robot.inverse_dynamics(q, q, q)
+
+
+def _of_samples(fit: OnlineFit, samples: Samples) -> float:
+    rows = len(samples[0])
+    fit.run(*samples, every=rows)  # compiled
+    return best(lambda: fit, lambda x: x.run(*samples, every=rows), 5)
