@@ -22,7 +22,7 @@ def measure() -> Iterator[tuple[str, float]]:
         t = 1e-3 * np.arange(ROWS)[:, None] + np.arange(robot.n)
         q, qd = np.sin(3 * t), 3 * np.cos(3 * t)
         tau = robot.inverse_dynamics(q, qd, -9 * q)
-        yield f"{robot.name}: a call of inverse dynamics", best(lambda: robot, _calls, 5) / ROWS
+        yield f"{robot.name}: a call of inverse dynamics", _of_calls(robot) / ROWS
         for words, parameters in FITS.items():
             yield from _of_fit(OnlineFit(robot, parameters), words, (q, qd, tau))
 
@@ -38,10 +38,9 @@ def _of_fit(fit: OnlineFit, words: str, samples: Samples) -> Iterator[tuple[str,
     yield f"{what}, a sample of one of {ARMS} arms", _of_samples(fit, arms) / (rows * ARMS)
 
 
-def _calls(robot: Robot) -> None:
+def _of_calls(robot: Robot) -> float:
     q = np.zeros(robot.n)
-    for _ in range(ROWS):
-        robot.inverse_dynamics(q, q, q)
+    return best(lambda: robot, lambda x: [x.inverse_dynamics(q, q, q) for _ in range(ROWS)], 5)
 
 
 def _of_samples(fit: OnlineFit, samples: Samples) -> float:

@@ -146,6 +146,21 @@ def test_closed_chains_related_and_elastic_joints(name, names):
     exact(Robot.load(name), names, size=0.05)
 
 
+def test_a_payload_on_another_link_and_torques_that_are_held():
+    """Torques of a step are those of its middle: as samples they would be half a step late. Joint 1 alone
+    feels the load: its mass at 1 m, and its first moment."""
+    truth = ARM.with_payload(20.0, [0.1, 0.2, 0], link="link 1")
+    q, qd, _ = motion(2, 1.0, step=0.01)
+    tau = truth.inverse_dynamics(*(x[1::2] for x in motion(2, 1.0, step=0.005)))
+    moments = []
+    for held in (True, False):
+        fit = OnlineFit(ARM, "payload", 0.01, link="link 1", held=held, slow=0, noise=1e-3)
+        fit.run(q, qd, tau, every=len(q))
+        moments.append(fit.parameters[0] + fit.parameters[1])
+    assert_same(moments[0] / 22, 1, 0.02)
+    assert abs(moments[1] - 22) > 3 * abs(moments[0] - 22)
+
+
 def test_load_friction_is_taken_into_account():
     exact(PLANAR.with_friction({"link 1": {"load": 0.2, "coulomb": 20}}), ["m2", "Fs1"])
 
@@ -281,6 +296,7 @@ def test_what_is_refused():
         lambda: OnlineFit(ARM, held=1),
         lambda: OnlineFit(ARM, "friction", uncertainty={"Fv3": 1}),
         lambda: OnlineFit(ARM, "friction", uncertainty={"Fv1": 0}),
+        lambda: OnlineFit(ARM, "friction", uncertainty={"Fv1": 1e12}),
         lambda: OnlineFit(ARM, "friction", uncertainty=2),
         lambda: OnlineFit(PLANAR.with_parameters(0 * PLANAR.parameters), "payload"),
         lambda: fit.update(two, two, np.zeros(3)),

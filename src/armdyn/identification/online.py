@@ -449,6 +449,7 @@ def estimate_program(sought: Sought) -> Program:
 CARRIED = 0.25  # of the arm's moving mass: how heavy a payload may be
 RUBBED = 0.2  # of a joint's torque: how large its friction may be
 FAST = 1.0  # rad/s or m/s, of joints without a limit of velocity
+WIDEST = 1e9  # an uncertainty, beyond which sums of squares lose it
 SLOW, SLOW_PART = 0.02, 0.01  # rad/s or m/s; of a limit of velocity
 
 
@@ -515,7 +516,12 @@ def _uncertainty(sought: Sought, names: Sequence[str], prior: np.ndarray, given:
             raise IdentificationError(
                 f"uncertainty: found {shown(pattern)}; allowed: {', '.join(names)}, and patterns of them"
             )
-        wanted |= dict.fromkeys(some, check.positive(f"uncertainty[{pattern!r}]", x))
+        deviation = check.positive(f"uncertainty[{pattern!r}]", x)
+        if not 1 / WIDEST <= deviation <= WIDEST:
+            raise IdentificationError(
+                f"uncertainty[{pattern!r}]: found {deviation:g}; {1 / WIDEST:g} to {WIDEST:g} is allowed"
+            )
+        wanted |= dict.fromkeys(some, deviation)
     robot, own = sought.robot, (*sought.friction, *sought.others)
     sizes = [_size(robot, p) for p in own]
     if sought.payload:
