@@ -343,7 +343,7 @@ printed(
     "an arm that turns and extends",
     "rp.equations().tau",
     [
-        "(m1*l1**2 + I1 + I2 + m2*q2**2)*qdd1 + 2*m2*q2*qd1*qd2 + (m1*l1 + m2*q2)*g*c1",
+        "(m1*l1**2 + Izz1 + Iyy2 + m2*q2**2)*qdd1 + 2*m2*q2*qd1*qd2 + (m1*l1 + m2*q2)*g*c1",
         "m2*qdd2 - m2*q2*qd1**2 + m2*g*s1",
     ],
 )
