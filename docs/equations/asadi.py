@@ -340,6 +340,18 @@ def cylinder_about_its_end(found):
 
 printed(
     "question 2",
+    "tensor of the arm",
+    'rp.equations().augmented_link("arm").tensor_at_com',
+    [["Ixx1", 0, 0], [0, "Iyy1", 0], [0, 0, "Izz1"]],
+)
+printed(
+    "question 2",
+    "of the slider",
+    'rp.equations().augmented_link("slider").tensor_at_com',
+    [["Ixx2", 0, 0], [0, "Iyy2", 0], [0, 0, "Izz2"]],
+)
+printed(
+    "question 2",
     "an arm that turns and extends",
     "rp.equations().tau",
     [

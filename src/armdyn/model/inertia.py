@@ -143,6 +143,14 @@ class Inertia(Typeset):
         return tensor_matrix(self.tensor)
 
     @property
+    def euler_matrix(self) -> Matrix:
+        """J = ∫ r rᵀ dm about the origin, row by row: the tensor is tr(J) 1 − J."""
+        xx, xy, xz, yy, yz, zz = self.tensor
+        half = Fraction(1, 2)
+        a, b, c = (half * (x + y - z) for x, y, z in ((yy, zz, xx), (xx, zz, yy), (xx, yy, zz)))
+        return ((a, -xy, -xz), (-xy, b, -yz), (-xz, -yz, c))
+
+    @property
     def com(self) -> Vector:
         """The centre of mass; needs a mass that is not zero."""
         return vector(h / self.mass for h in self.moment)
