@@ -334,7 +334,8 @@ def _orthogonal(rows: list[list[Fraction]]) -> list[list[Fraction]]:
     found: list[list[Fraction]] = []
     for row in rows:
         for v in found:
-            along = sum(map(Fraction.__mul__, row, v)) / sum(x * x for x in v)
+            length = sum((x * x for x in v), Fraction(0))
+            along = sum((x * y for x, y in zip(row, v, strict=True)), Fraction(0)) / length
             row = [x - along * y for x, y in zip(row, v, strict=True)]
         if any(row):
             found.append(row)
