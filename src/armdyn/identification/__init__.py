@@ -5,11 +5,12 @@ From a log to its fit: `log` (`Log`, `Record`; in files `log_files`), `looking_o
 states), `template` (the robot whose parameters are sought), `regression` (the regressor, triangular factors,
 least squares), `selection` (filter, friction, damping), `methods` (estimates), `consistency` and
 `pseudo_inertia` (bodies that can exist), `validation`, `fit`, `identify`. `fit_file` keeps fits, `drift`
-compares them. `delay` and `payload` use the same parts; `excitation` plans motions.
+compares them. `delay` and `payload` use the same parts; `online` fits while the arm moves; `excitation`
+plans motions.
 
 Order: errors, pseudo_inertia, consistency, template, excitation/, log, log_files, signals,
 regression, delay, looking_over, log_set, mistakes, selection, methods, payload, validation, fit_file, fit,
-drift, identify.
+online, drift, identify.
 """
 
 from armdyn.identification.consistency import Consistent, consistent
@@ -20,22 +21,26 @@ from armdyn.identification.fit import Fit
 from armdyn.identification.identify import identify, identify_fleet
 from armdyn.identification.log import Log, Record
 from armdyn.identification.log_files import LogFile
+from armdyn.identification.online import Estimates, OnlineFit, online_source
 from armdyn.identification.selection import Friction
 
 __all__ = [
     "Consistent",
     "Delay",
     "Drift",
+    "Estimates",
     "Fit",
     "Friction",
     "IdentificationError",
     "IdentificationWarning",
     "Log",
     "LogFile",
+    "OnlineFit",
     "Record",
     "consistent",
     "drift",
     "estimate_delay",
     "identify",
     "identify_fleet",
+    "online_source",
 ]
