@@ -10,7 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from armdyn.identification.errors import IdentificationError, check, on_one_thread
+from armdyn.identification.errors import (
+    IdentificationError,
+    NothingPossibleError,
+    check,
+    on_one_thread,
+)
 from armdyn.identification.pseudo_inertia import (
     BODIES,
     IDENTITY,
@@ -421,6 +426,7 @@ def _sizes(robot: Robot, own: OwnBodies, prior: Prior, R: np.ndarray, z: np.ndar
 
 DECIDED = 1e-9  # an inequality that what is free changes by less is not asked again
 _NEEDED = "bodies that can exist are found by Clarabel, which is not here: pip install clarabel"
+_NONE = "the solver Clarabel found no bodies that can exist"
 # The callers look an answer over: one that the solver could not improve is as good as its distance says.
 _FOUND = ("Solved", "AlmostSolved", "InsufficientProgress", "NumericalError", "MaxIterations")
 
@@ -430,7 +436,7 @@ def clarabel() -> ModuleType:
     try:
         import clarabel as found
     except ImportError:
-        raise IdentificationError(_NEEDED) from None
+        raise NothingPossibleError(_NEEDED) from None
     return found  # type: ignore[no-any-return]
 
 
@@ -501,7 +507,7 @@ def _solved(
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-9
     found = api.DefaultSolver(P, q, A, b, cones, settings).solve()
     if str(found.status) not in _FOUND or not np.isfinite(found.x).all():
-        raise IdentificationError(f"the solver Clarabel found no consistent parameters: {found.status}")
+        raise NothingPossibleError(f"{_NONE}: {found.status}")
     return np.array(found.x), np.array(found.z)
 
 
@@ -523,7 +529,6 @@ _ULPS = 16 * np.finfo(float).eps  # of the terms of an inequality: so far inside
 _SLACK = 1e-7  # of an inequality, to be taken back
 _SETTLED = 1e-5  # of the cost
 _COUNTS = 0.01  # of the price: what costs less is not named
-_MASS, _TENSOR = 0.8, 0.2  # a multiplier's share in the mass: more is the mass alone, less the tensor alone
 _ROOM = 10  # stage one keeps this multiple of the margin, so that stage two has room
 
 
@@ -774,8 +779,9 @@ def _causes(robot: Robot, space: Space, factor: _Factor, least: Answer) -> tuple
     """The conditions that count, the greatest share first."""
     way = factor.V @ (factor.V.T @ least.x - factor.least)
     found: dict[tuple[str, str | None], float] = {}
-    for link, push, step in zip(robot.model.moving, least.bodies, space.bodies_of(way), strict=True):
-        found[f"{_pushed(push)} of {link.name}", link.name] = float((push * step).sum())
+    steps, free = space.bodies_of(way), space.bodies_of(least.x - way)
+    for link, X, push, step in zip(robot.model.moving, free, least.bodies, steps, strict=True):
+        found[f"{_broken(X)} of {link.name}", link.name] = float((push * step).sum())
     for name, push, step in zip(space.names, least.rows, space.C @ way, strict=True):
         found[name, None] = found.get((name, None), 0.0) + float(push * step)
     price = sum(max(x, 0.0) for x in found.values())
@@ -783,10 +789,11 @@ def _causes(robot: Robot, space: Space, factor: _Factor, least: Answer) -> tuple
     return tuple(sorted(causes, key=lambda cause: -cause.share))
 
 
-def _pushed(push: np.ndarray) -> str:
-    """Which condition of a body a multiplier (4, 4) of X is about."""
-    share = push[3, 3] / max(float(np.trace(push)), 1e-300)
-    return "mass" if share > _MASS else "tensor" if share < _TENSOR else "centre of mass"
+def _broken(X: np.ndarray) -> str:
+    """What of a body X cannot be: its mass, its tensor wherever the centre of mass is, or that centre."""
+    if X[3, 3] <= 0:
+        return "mass"
+    return "tensor" if np.linalg.eigvalsh(X[:3, :3])[0] <= 0 else "centre of mass"
 
 
 # ---- afterwards --------------------------------------------------------------------------------------------
@@ -814,7 +821,7 @@ def _nearest(
     """Stage two. Where inequalities leave no room, the solver may use a little more than they allow."""
     try:
         found = nearest(space, target, margin, free=free, start=first, slack=_SLACK).x
-    except IdentificationError:
+    except NothingPossibleError:
         found = first
     improved = np.square(found - target).sum() < np.square(first - target).sum()
     if improved and space.is_inside(found, margin / 2, 10 * _SLACK):
@@ -858,7 +865,7 @@ def _inside(space: Space, x: np.ndarray, margin: float, notes: list[str]) -> np.
     if greatest > 10 * _SLACK:
         notes.append(f"the solver left what is possible by {greatest:.1g} of the prior's sizes; taken back")
     if not space.is_inside(x, margin / 2, 1e-12):
-        raise IdentificationError("the solver Clarabel found no consistent parameters")
+        raise NothingPossibleError(_NONE)
     return x
 
 

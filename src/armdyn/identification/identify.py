@@ -19,6 +19,7 @@ from armdyn.identification.delay import delay_note
 from armdyn.identification.errors import (
     IdentificationError,
     IdentificationWarning,
+    NothingPossibleError,
     NothingUsableError,
     check,
     on_one_thread,
@@ -366,7 +367,7 @@ def _final(
     if request.consistent is not False:
         try:
             bodies = _bodies(chosen, found, request)
-        except IdentificationError as reason:
+        except NothingPossibleError as reason:
             if request.consistent:
                 raise
             notes = (*notes, f"bodies are as estimated, whether they can exist or not: {reason}")
