@@ -591,7 +591,7 @@ class Fit(Shown):
         """The fit repeated without each of `folds` stretches of its logs, and tried on what was left out.
 
         Filter, friction terms, what is known, weights of the joints and damping stay; the refits are least
-        squares.
+        squares, whether their bodies can exist or not.
         """
         folds = check.whole_number("folds", folds, 2)
         train = LogSet.of(self.described, logs, samples)
