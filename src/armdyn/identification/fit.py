@@ -248,7 +248,7 @@ def _bodies(fit: Fit) -> str:
     if not fit.consistent:
         return "as estimated, whether they can exist or not"
     ratio = percent(1 + fit.consistency_cost)
-    return f"can exist, with rotors and friction; against the error without that: {ratio}"
+    return f"can exist, and rotors and friction, too; filtered error against free estimates: {ratio}"
 
 
 # ------------------------------------------------------------------------------------------------------------

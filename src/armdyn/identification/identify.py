@@ -374,7 +374,7 @@ def _final(
         else:
             return bodies.parameters, bodies.robot, bodies, (*notes, *bodies.notes)
     robot = template.robot.with_parameters(found.x)
-    return found.x, robot, None, (*notes, *_impossible(template, robot, request))
+    return found.x, robot, None, (*notes, *_impossible(template, found.x, robot, request))
 
 
 def _bodies(chosen: Chosen, found: Estimate, request: Request) -> Consistent:
@@ -438,19 +438,18 @@ def _residuals(train: LogSet, chosen: Chosen, x: np.ndarray) -> tuple[list[np.nd
     return residuals, use
 
 
-def _impossible(template: Template, robot: Robot, request: Request) -> list[str]:
+def _impossible(template: Template, x: np.ndarray, robot: Robot, request: Request) -> list[str]:
     """A note on bodies that cannot exist, but for known ones."""
-    names = impossible_links(robot)
+    names, reason = impossible_links(robot), ""
+    if request.consistent is False:
+        reason = ": any numbers were asked for"
     if not request.free.everything:
-        own = OwnBodies.of(robot)
-        known, found = own(template.prior), own(robot.parameters)
-        moved = np.abs(found - known).max(axis=1) > 0
-        links = [link.name for link, x in zip(robot.model.moving, moved, strict=True) if x]
+        reason = ": bodies that can exist are for fits of all parameters"
+        own = OwnBodies.of(template.robot)
+        moved = (own(x) != own(template.prior)).any(axis=1)
+        links = [link.name for link, is_new in zip(robot.model.moving, moved, strict=True) if is_new]
         names = tuple(name for name in names if name in links)
-    if not names:
-        return []
-    text = "with consistent=True," if request.free.everything else "where all parameters are estimated,"
-    return [f"no body has the inertia found for {', '.join(names)}; {text} bodies that exist are found"]
+    return [f"no body has the inertia found for {', '.join(names)}{reason}"] if names else []
 
 
 # ------------------------------------------------------------------------------------------------------------
