@@ -149,20 +149,24 @@ def saved_types(kind, found):
 # Fields that are added, renamed or dropped make old files unreadable: the version goes up with them.
 FIELDS = {
     "Chosen": "problem friction damping cutoffs trials greatest",
-    "Coverage": "samples lowest highest squared_speeds greatest_speed greatest_acceleration",
+    "Coverage": "samples lowest highest squared_speeds forward backward greatest_acceleration "
+    "least_torque greatest_torque",
+    "Covers": "joints units here training slow slow_in_training leverage outside",
     "Factors": "R rows",
     "Fit": "robot described x covariance_x open model method free scale repeats factors singular_values "
-    "training_error filtered_error residuals consistent remarks training validation logs",
+    "training_error filtered_error residuals consistent remarks training scatter validation logs",
     "Friction": "width stribeck cubic",
     "Instant": "residual time log",
     "JointResiduals": "samples rms torque_rms mean worst whiteness",
     "LogDigest": "name samples sha256",
+    "Outside": "joint quantity here seen time log text",
     "Problem": "template cutoff",
     "Remark": "text kind place",
+    "Scatter": "residuals greatest halves",
     "Template": "robot prior added",
-    "Training": "coverage keys logs",
+    "Training": "coverage slow leverage matters keys logs",
     "Trial": "friction damping error folds",
-    "Validation": "error filtered_error errors joints coverage overlap remarks",
+    "Validation": "error filtered_error errors joints covers overlap remarks",
     "Whiteness": "correlations statistic probability",
 }
 

@@ -4,12 +4,13 @@ From a log to its fit: `log` (`Log`, `Record`; in files `log_files`), `looking_o
 `log_set` (all records of a fit), `mistakes` (what logs probably have wrong), `signals` (filters, derivatives,
 states), `template` (the robot whose parameters are sought), `regression` (the regressor, triangular factors,
 least squares), `selection` (filter, friction, damping), `methods` (estimates), `consistency` and
-`pseudo_inertia` (bodies that can exist), `validation`, `fit`, `identify`. `fit_file` keeps fits, `drift`
+`pseudo_inertia` (bodies that can exist), `coverage` (where a fit holds), `intervals` (how well it predicts),
+`validation`, `fit`, `identify`. `fit_file` keeps fits, `drift`
 compares them. `delay` and `payload` use the same parts; `excitation` plans motions.
 
 Order: errors, pseudo_inertia, consistency, template, excitation/, log, log_files, signals,
-regression, delay, looking_over, log_set, mistakes, selection, methods, payload, validation, fit_file, fit,
-drift, identify.
+regression, delay, looking_over, log_set, mistakes, selection, methods, payload, coverage, intervals,
+validation, fit_file, fit, drift, identify.
 """
 
 from armdyn.identification.consistency import Consistent, consistent

@@ -4,27 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 from pathlib import Path
 from textwrap import wrap
-from typing import Any, Self
+from typing import Any, Self, overload
 
 import numpy as np
-from scipy.stats import norm
 
 from armdyn.display import Shown
 from armdyn.identification import fit_file
-from armdyn.identification.errors import IdentificationError, NothingUsableError, check
+from armdyn.identification.coverage import (
+    OPEN,
+    Covers,
+    Evidence,
+    Training,
+    columns,
+    extent_of_trajectory,
+    extents,
+    extrapolation,
+)
+from armdyn.identification.errors import (
+    IdentificationError,
+    IdentificationWarning,
+    NothingUsableError,
+    check,
+)
+from armdyn.identification.intervals import Prediction, Scatter, half_widths, normal_quantile
 from armdyn.identification.log import Log, Record
 from armdyn.identification.log_files import LogFile
 from armdyn.identification.log_set import LogDigest, LogSet, left_out
 from armdyn.identification.regression import RANK, Factors
 from armdyn.identification.selection import NEAR, Chosen, Friction, Trial
+from armdyn.identification.signals import kinematics
 from armdyn.identification.validation import (
     Comparison,
     CrossValidation,
     JointResiduals,
-    Training,
     Validation,
     comparisons,
     cross_validate,
@@ -33,7 +49,8 @@ from armdyn.identification.validation import (
 )
 from armdyn.model.friction import TERMS
 from armdyn.model.parameters import Parameter
-from armdyn.remarks import Remark
+from armdyn.motion.trajectory import Trajectory
+from armdyn.remarks import Remark, warn
 from armdyn.robot import Robot
 from armdyn.robot.base_parameters import BaseParameters
 from armdyn.robot.joints import joint_units
@@ -355,26 +372,20 @@ def _worth(fit: Fit, parameters: bool) -> list[str]:
     return entry("worth", texts)
 
 
-def columns(rows: list[list[str]]) -> list[str]:
-    """Cells in columns: the first to the left, numbers to the right, words to the left."""
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    numeric = [k > 0 and any(c.isdecimal() for row in rows[1:] for c in row[k]) for k in range(len(widths))]
-    return [
-        "  ".join(
-            f"{cell:>{w}}" if right else f"{cell:<{w}}"
-            for cell, w, right in zip(row, widths, numeric, strict=True)
-        )
-        for row in rows
-    ]
-
-
 # ------------------------------------------------------------------------------------------------------------
 # `Fit`: what identification found, what it is worth, and what it predicts.
 
 
 LEVEL = 0.99  # of the intervals
 ESSENTIAL = 0.3  # relative standard deviation up to which a parameter counts as known
-OPEN = 1e-6  # of a combination's size: a share in open directions from which it is not shown by the data
+
+
+def _share(name: str, x: Any) -> float:
+    """A number between 0 and 1."""
+    found = float(check.number(name, x))
+    if not 0 < found < 1:
+        raise IdentificationError(f"{name}: found {found:g}; between 0 and 1 is allowed")
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -405,6 +416,7 @@ class Fit(Shown):
     consistent: bool
     remarks: tuple[Remark, ...] = field(repr=False)
     training: Training = field(repr=False)  # where the data moved that entered the fit
+    scatter: Scatter = field(repr=False)  # how far measured torques were from predictions there
     validation: Validation | None = field(default=None, repr=False)  # on the logs of `validate=`
     logs: tuple[LogDigest, ...] = field(default=(), repr=False)  # that were learnt from
 
@@ -473,10 +485,7 @@ class Fit(Shown):
 
     def interval(self, level: float = LEVEL) -> np.ndarray:
         """(b, 2): where the base parameters lie with this probability."""
-        level = check.number("level", level)
-        if not 0 < level < 1:
-            raise IdentificationError(f"level: found {level:g}; between 0 and 1 is allowed")
-        half = norm.ppf((1 + level) / 2) * self.standard_errors
+        half = normal_quantile(_share("level", level)) * self.standard_errors
         return np.stack([self.parameters - half, self.parameters + half], axis=1)
 
     @property
@@ -520,11 +529,23 @@ class Fit(Shown):
 
     # ---- predictions -----------------------------------------------------------------------------------
 
-    def predict(self, log: Log) -> np.ndarray:
+    @overload
+    def predict(self, log: Log, interval: None = None) -> np.ndarray: ...
+    @overload
+    def predict(self, log: Log, interval: float) -> Prediction: ...
+
+    def predict(self, log: Log, interval: float | None = None) -> np.ndarray | Prediction:
         """Torques (samples, n) at the samples of a log, its positions filtered as in the fit.
 
         The torques Jᵀh_e for a wrench that the log has are among them.
         Samples that say nothing (a repeated time stamp, say) get the torques of the sample before.
+
+        With `interval=0.95` they come with the half widths of intervals that should have 95 % of what is
+        measured: `p.tau`, `p.half`, `p.lower`, `p.upper`, (samples, n) each. Counted are the noise and
+        friction left over in training, by speed, what estimates are unsure of, and by how much they change
+        between halves of the training data, which shows what a model that is not quite right costs elsewhere.
+
+        Warns (`IdentificationWarning`) where the log goes beyond the training data; `covers` says more.
         """
         if isinstance(log, LogFile):
             raise IdentificationError(
@@ -533,8 +554,52 @@ class Fit(Shown):
             )
         if not isinstance(log, Log):
             raise IdentificationError(f"log: expected a Log, found {type(log).__name__}")
-        record = log.at_joints(self.described)
-        return self._rows_of_log(record, self.model.problem.torques(record, self.x))
+        if interval is not None:
+            interval = _share("interval", interval)
+        samples = LogSet.of(self.described, log)
+        record = samples.record(0, log)
+        self._warn_beyond(samples)
+        tau = self._rows_of_log(record, self.model.problem.torques(record, self.x))
+        if interval is None:
+            return tau
+        return Prediction(tau, self._rows_of_log(record, self.half_widths(record, interval)), interval)
+
+    def half_widths(self, record: Record, level: float) -> np.ndarray:
+        """(samples of the record, n) half widths of the intervals about predictions."""
+        motion = kinematics(record, self.model.problem.cutoff)
+        return half_widths(
+            self.model.problem, self.x, self.covariance_x, self.scatter, self.evidence, motion, level
+        )
+
+    def covers(self, motion: Any) -> Covers:
+        """Whether a log, a list of logs or a `Trajectory` lies where the training data were.
+
+        For each joint and in sum: positions, speeds in both directions, accelerations, predicted torques, the
+        share of slow samples, and the leverage y (YᵀWY)⁻¹ yᵀ of its rows y of the regressor, relative to the
+        greatest in training. `found.inside` is the verdict, `found.outside` what goes farther, and where;
+        `print(found)` is a table of it.
+        """
+        problem = self.model.problem
+        if isinstance(motion, Trajectory):
+            if motion.n != self.robot.n:
+                raise IdentificationError(
+                    f"covers: expected a motion of {self.robot.n} joints, found {motion.n}"
+                )
+            extent = extent_of_trajectory(problem, self.x, self.evidence, self.training, motion)
+        else:
+            samples = LogSet.of(self.described, motion)
+            extent = reduce(add, extents(problem, self.x, self.evidence, self.training, samples))
+        return Covers.of(self.robot, extent, self.training)
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """What the training data show of the parameters, to judge other rows of the regressor by."""
+        return Evidence.of(self.factors, self.scale, self.free, self.open)
+
+    def _warn_beyond(self, samples: LogSet) -> None:
+        extent = reduce(add, extents(self.model.problem, self.x, self.evidence, self.training, samples))
+        beyond = extrapolation(Covers.of(self.robot, extent, self.training))
+        warn([Remark(text, "warning") for text in beyond], IdentificationWarning, 3)
 
     def predictions(self, file: Log | LogFile) -> Iterator[tuple[slice, np.ndarray]]:
         """`predict` of a log block by block, in little memory: rows of the log, and their torques (rows, n).
@@ -578,7 +643,7 @@ class Fit(Shown):
         Warns (`IdentificationWarning`) where the logs were in the training data or hardly move.
         """
         tried = LogSet.of(self.described, logs, samples)
-        return validate(self.model.problem, self.x, tried, self.training)
+        return validate(self.model.problem, self.x, tried, self.training, self.evidence)
 
     def cross_validate(self, logs: Any, samples: Any = None, folds: int = 5) -> CrossValidation:
         """The fit repeated without each of `folds` stretches of its logs, and tried on what was left out.

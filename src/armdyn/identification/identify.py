@@ -15,6 +15,7 @@ import numpy as np
 from armdyn.expression import ArmdynError, shown
 from armdyn.identification.consistency import consistent as possible
 from armdyn.identification.consistency import impossible_links
+from armdyn.identification.coverage import Evidence, Training
 from armdyn.identification.delay import delay_note
 from armdyn.identification.errors import (
     IdentificationError,
@@ -24,6 +25,7 @@ from armdyn.identification.errors import (
     on_one_thread,
 )
 from armdyn.identification.fit import Fit
+from armdyn.identification.intervals import Scatter
 from armdyn.identification.log import Log, Record
 from armdyn.identification.log_files import LogFile
 from armdyn.identification.log_set import LogSet, left_out, record_of
@@ -46,7 +48,7 @@ from armdyn.identification.selection import (
     long_records,
 )
 from armdyn.identification.template import Free, free_parameters, make_template
-from armdyn.identification.validation import Training, gathered
+from armdyn.identification.validation import gathered
 from armdyn.identification.validation import validate as validate_fit
 from armdyn.progress import Update, progress_bar, stage
 from armdyn.remarks import Remark, warn
@@ -226,9 +228,15 @@ def _fitted(train: LogSet, other: LogSet | None, request: Request, executor: Any
         residuals, use = _residuals(train, chosen, x)
         repeats = repetition(residuals, use, int(free.sum()) - found.open.shape[1])
         fitted_to = gathered(chosen.problem, x, train)
-    training = Training.of(records, chosen.problem)
+    with stage("coverage"):
+        evidence = Evidence.of(found.factors, found.scale, free, found.open)
+        training = Training.of(records, chosen.problem, x, evidence)
+        scatter = Scatter.of(
+            records, chosen.problem, x, found.scale, evidence, training.coverage.greatest_speed,
+            robust=request.method == "robust",
+        )  # fmt: skip
     with stage("validation"):
-        tried = None if other is None else validate_fit(chosen.problem, x, other, training)
+        tried = None if other is None else validate_fit(chosen.problem, x, other, training, evidence)
     return Fit(
         robot=fitted,
         described=robot,
@@ -248,6 +256,7 @@ def _fitted(train: LogSet, other: LogSet | None, request: Request, executor: Any
         consistent=request.consistent,
         remarks=(*doubts, *remarks, *map(Remark, notes)),
         training=training,
+        scatter=scatter,
         validation=tried,
         logs=train.digests,
     )

@@ -1,0 +1,226 @@
+"""How far from predictions measured torques lie: residuals by speed, and how much estimates can be trusted.
+
+The half width h of an interval has two parts, h² = r² + z² v.
+
+r is what residuals of the training data were at this speed of the joint: noise, and friction that the
+model has not. Near zero speed it is no less than the friction that holds a joint at rest.
+
+v is the variance that comes with the parameters, as the row y of the regressor sees it: y C yᵀ with their
+covariance C, were the model right. Where it is not, estimates depend on the motion that they were made from:
+data of high speeds say another friction than data of low ones. So the training data are halved in many ways,
+by time, direction, speed, torque, position and acceleration of the joint, and by pairs of these; d is half
+the difference between the estimates of both halves, as far as it is linear. Were all noise, d would have the
+covariance C. v is the greatest of y C yᵀ and all (y d)².
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from scipy.stats import norm
+
+from armdyn.identification.coverage import Evidence
+from armdyn.identification.log import Record
+from armdyn.identification.methods import tukey
+from armdyn.identification.regression import Problem
+from armdyn.identification.signals import Kinematics, States, kinematics, low_pass
+from armdyn.model.friction import TERMS, Sliding
+
+_EDGES = np.array([0.01, 0.02, 0.05, 0.1, 0.2, 0.5])  # of a joint's greatest speed: between classes
+_CENTRES = np.array([0.0, 0.015, 0.035, 0.075, 0.15, 0.35, 0.75])
+_ENOUGH = 50  # residuals of a class that say how they are distributed
+_LEVELS = np.array([0.3, 0.5, 0.68, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995])
+_ROWS = 4_000  # states whose regressor is in memory at a time
+_SIDES = 6  # time, direction, speed, torque, acceleration, position
+_STRETCHES = 8  # of time, which belong to its two halves in turn
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Torques (samples, n) at the samples of a log, and how far measured ones may lie from them."""
+
+    tau: np.ndarray  # N m or N
+    half: np.ndarray  # (samples, n) half widths; infinite where the data of the fit show nothing of a torque
+    level: float  # the share of measured torques that the intervals should have inside
+
+    @property
+    def lower(self) -> np.ndarray:
+        """(samples, n)"""
+        return np.asarray(self.tau - self.half)
+
+    @property
+    def upper(self) -> np.ndarray:
+        """(samples, n)"""
+        return np.asarray(self.tau + self.half)
+
+    def __repr__(self) -> str:
+        rows, n = self.tau.shape
+        return f"<Prediction of {rows} samples of {n} joints, {100 * self.level:g} % intervals>"
+
+
+def normal_quantile(level: float) -> float:
+    """z: the share of normal noise within ±z standard deviations is `level`."""
+    return float(norm.ppf((1 + level) / 2))
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """How measured torques scattered about predictions in training, and estimates between halves of it."""
+
+    residuals: np.ndarray  # (levels, classes, n) bounds of this share of residuals, by speed [N m or N]
+    greatest: np.ndarray  # (n,) the speeds that classes are shares of [rad/s or m/s]
+    halves: np.ndarray  # (p, k) half the difference that each way to halve the data makes to the estimates
+
+    @staticmethod
+    def of(
+        records: Sequence[Record],
+        problem: Problem,
+        x: np.ndarray,
+        scale: np.ndarray,
+        evidence: Evidence,
+        greatest: np.ndarray,
+        robust: bool = False,
+    ) -> Scatter:
+        """Of the records that parameters x (p,) were found from, with the joints' scales (n,) of that fit."""
+        speeds, sizes = [], []
+        for record in records:
+            use = record.usable & record.own[:, None]
+            if use.any():
+                found = np.abs(record.tau - problem.torques(record, x))
+                sizes.append(np.where(use, found, np.nan))
+                speeds.append(np.abs(kinematics(record, problem.cutoff).qd))
+        parts = [part for record in records for part in problem.states(record)]
+        halves = _halves(parts, problem, x, scale, evidence, robust)
+        return Scatter(_by_speed(np.concatenate(speeds), np.concatenate(sizes), greatest), greatest, halves)
+
+    def bounds(self, level: float, speeds: np.ndarray) -> np.ndarray:
+        """(M, n) within which residuals at these speeds (M, n) were with this probability."""
+        z, known = normal_quantile(level), norm.ppf((1 + np.append(0.0, _LEVELS)) / 2)
+        table = np.concatenate([np.zeros_like(self.residuals[:1]), self.residuals])
+        k = min(int(np.searchsorted(known, z)), len(_LEVELS))
+        at = table[k - 1] + (z - known[k - 1]) / (known[k] - known[k - 1]) * (table[k] - table[k - 1])
+        found = np.empty(speeds.shape)
+        for j, greatest in enumerate(self.greatest):
+            relative = np.abs(speeds[:, j]) / greatest if greatest else np.zeros(len(speeds))
+            found[:, j] = np.interp(relative, _CENTRES, at[:, j])
+        return found
+
+
+def _by_speed(speeds: np.ndarray, sizes: np.ndarray, greatest: np.ndarray) -> np.ndarray:
+    """(levels, classes, n) bounds of residuals; classes of few take what is between their neighbours."""
+    n, classes = len(greatest), len(_CENTRES)
+    found = np.zeros((len(_LEVELS), classes, n))
+    for j in range(n):
+        known = ~np.isnan(sizes[:, j])
+        own, relative = sizes[known, j], speeds[known, j] / (greatest[j] or 1.0)
+        if not len(own):
+            continue
+        at = np.digitize(relative, _EDGES)
+        enough = [k for k in range(classes) if (at == k).sum() >= _ENOUGH]
+        each = [np.quantile(own[at == k], _LEVELS) for k in enough] or [np.quantile(own, _LEVELS)]
+        for level in range(len(_LEVELS)):
+            values = [x[level] for x in each]
+            found[level, :, j] = np.interp(np.arange(classes), enough or [0], values)
+    return found
+
+
+def _halves(
+    parts: Sequence[States],
+    problem: Problem,
+    x: np.ndarray,
+    scale: np.ndarray,
+    evidence: Evidence,
+    robust: bool,
+) -> np.ndarray:
+    """(p, k) what each way to halve the data changes of the estimates.
+
+    Least squares makes Aᵀr zero, A the weighted rows and r their residuals. A half with A₁ᵀr₁ = g alone would
+    have estimates that differ by about 2 (AᵀA)⁻¹ g; the other half has −g.
+    """
+    rows = [(part, _residuals(part, problem, x, scale, robust)) for part in parts]
+    tau = np.concatenate([part.tau for part in parts])
+    middle = [np.median(np.abs(y), axis=0) for y in (_joined(parts, "qd"), tau, _joined(parts, "qdd"))]
+    position = np.median(_joined(parts, "q"), axis=0)
+    count = len(tau)
+    scores = np.zeros((2**_SIDES, len(x)))
+    start = 0
+    for part, weighted in rows:
+        motion = part.motion
+        time = (start + np.arange(len(part))) * _STRETCHES // count % 2
+        start += len(part)
+        sides = (
+            np.repeat(time[:, None] == 1, tau.shape[1], axis=1),
+            motion.qd > 0,
+            np.abs(motion.qd) > middle[0],
+            np.abs(part.tau) > middle[1],
+            np.abs(motion.qdd) > middle[2],
+            motion.q > position,
+        )
+        cell = sum(side.astype(int) << k for k, side in enumerate(sides))
+        for first in range(0, len(part), _ROWS):
+            at = slice(first, first + _ROWS)
+            Y = problem(motion.at(at))
+            for j in range(tau.shape[1]):
+                own = (cell[at, j] == np.arange(2**_SIDES)[:, None]) * weighted[at, j]
+                scores += own @ Y[:, j]
+    signs = 2 * (np.arange(2**_SIDES)[:, None] >> np.arange(_SIDES) & 1) - 1
+    ways = [signs[:, k] for k in range(_SIDES)]
+    ways += [signs[:, i] * signs[:, k] for i, k in combinations(range(_SIDES), 2)]
+    B = evidence.basis
+    return np.asarray(B @ (B.T @ (scores.T @ np.array(ways).T)))
+
+
+def _joined(parts: Sequence[States], name: str) -> np.ndarray:
+    return np.concatenate([getattr(part.motion, name) for part in parts])
+
+
+def _residuals(part: States, problem: Problem, x: np.ndarray, scale: np.ndarray, robust: bool) -> np.ndarray:
+    """(M, n) residuals over squared scales through the filter, so that rows need not pass it."""
+    r = np.where(part.use, part.tau - problem.seen_torques(part, x), 0.0)
+    weighted = r * (tukey(r / scale) if robust else 1.0) / scale**2
+    return low_pass(weighted, part.cutoff, part.rate)
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Half widths along a motion.
+
+
+def half_widths(
+    problem: Problem,
+    x: np.ndarray,
+    covariance: np.ndarray,
+    scatter: Scatter,
+    evidence: Evidence,
+    motion: Kinematics,
+    level: float,
+) -> np.ndarray:
+    """(M, n) half widths of the intervals about predictions for parameters x (p,) with their covariance."""
+    values, V = np.linalg.eigh(covariance)
+    root = V * np.sqrt(np.maximum(values, 0.0))
+    found = np.empty(motion.q.shape)
+    for start in range(0, len(found), _ROWS):
+        at = slice(start, start + _ROWS)
+        some = motion.at(at)
+        Y = problem(some)
+        variance = np.square(Y @ root).sum(-1)
+        variance = np.maximum(variance, np.square(Y @ scatter.halves).max(-1))
+        found[at] = np.where(evidence.hides(Y), np.inf, normal_quantile(level) * np.sqrt(variance))
+    noise = scatter.bounds(level, motion.qd)
+    rests = np.abs(motion.qd) <= _EDGES[0] * scatter.greatest
+    noise = np.where(rests, np.maximum(noise, _holding(problem, x, motion)), noise)
+    return np.asarray(np.hypot(found, noise))
+
+
+def _holding(problem: Problem, x: np.ndarray, motion: Kinematics) -> np.ndarray:
+    """(M, n) the friction that turns with the direction, as it is next to zero speed."""
+    surfaces = problem.surfaces
+    rows = np.swapaxes(surfaces.at(motion.q), -1, -2)
+    found = np.zeros(motion.q.shape)
+    for p, e, term in problem.friction:
+        if TERMS[term].turns:
+            at = TERMS[term].of(Sliding(np.zeros(1), np.ones(1), surfaces.of[e].stribeck_velocity))
+            found += np.abs(x[p] * at * rows[..., e])
+    return found
