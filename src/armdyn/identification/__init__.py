@@ -9,7 +9,7 @@ least squares), `selection` (filter, friction, damping), `methods` (estimates), 
 compares them. `delay` and `payload` use the same parts; `excitation` plans motions.
 
 Order: errors, pseudo_inertia, consistency, template, excitation/, log, log_files, signals,
-regression, delay, looking_over, log_set, mistakes, selection, methods, payload, coverage, intervals,
+regression, delay, looking_over, log_set, mistakes, selection, methods, payload, intervals, coverage,
 validation, fit_file, fit, drift, identify.
 """
 

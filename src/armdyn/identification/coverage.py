@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
@@ -11,10 +11,10 @@ import numpy as np
 from scipy.ndimage import maximum_filter1d
 
 from armdyn.identification.errors import IdentificationError
+from armdyn.identification.intervals import Evidence, Scatter, noise_bounds
 from armdyn.identification.log import Record
 from armdyn.identification.log_set import LogSet
-from armdyn.identification.methods import basis_of
-from armdyn.identification.regression import Factors, Problem
+from armdyn.identification.regression import Problem
 from armdyn.identification.signals import Kinematics, kinematics
 from armdyn.motion.trajectory import Trajectory
 from armdyn.robot import Robot
@@ -96,51 +96,6 @@ def _quantiles(values: Sequence[np.ndarray], share: float) -> np.ndarray:
 
 
 # ------------------------------------------------------------------------------------------------------------
-# The leverage of a sample: how far its row y of the regressor lies from the rows that a fit learnt from.
-#
-# With the weighted rows A of the training data, y (AᵀA)⁻¹ yᵀ is the variance that their noise leaves in the
-# prediction y x, in units of that noise.
-
-
-OPEN = 1e-6  # of a combination's size: a share in open directions from which it is not shown by the data
-_THIN = 4_000  # samples of a record whose leverage is looked at, evenly spread
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What the training data show of the parameters."""
-
-    basis: np.ndarray  # (p, r): A basis has columns of length 1 at right angles, A the weighted rows
-    open: np.ndarray  # (p, k) directions that A does not show
-
-    @staticmethod
-    def of(factors: Factors, scale: np.ndarray, free: np.ndarray, open: np.ndarray) -> Evidence:
-        """Of the least-squares problem that a fit solved, with its joints' scales (n,)."""
-        return Evidence(basis_of(factors.weighted(scale)[:, :-1], free), open)
-
-    def leverage(self, Y: np.ndarray) -> np.ndarray:
-        """(M, n) of the rows of Y (M, n, p); infinite where a prediction needs what the data do not show."""
-        return np.where(self.hides(Y), np.inf, np.square(Y @ self.basis).sum(-1))
-
-    def hides(self, Y: np.ndarray) -> np.ndarray:
-        """(M, n) bool: rows of Y (M, n, p) with a part in open directions."""
-        if not self.open.shape[1]:
-            return np.zeros(Y.shape[:-1], bool)
-        sizes = np.abs(Y)
-        least = np.maximum(OPEN * (sizes @ np.abs(self.open)), _ROUNDING * sizes.max(initial=0.0))
-        return np.asarray((np.abs(Y @ self.open) > least).any(-1))
-
-    def leverages(self, problem: Problem, motion: Kinematics) -> np.ndarray:
-        """(some, n) along a motion; of more than 4000 states, some evenly spread."""
-        return self.leverage(problem(motion.at(slice(None, None, thinned(len(motion.q))))))
-
-
-def thinned(count: int) -> int:
-    """The step between samples whose leverage is looked at."""
-    return max(1, -(-count // _THIN))
-
-
-# ------------------------------------------------------------------------------------------------------------
 # What is kept of the training data to judge other data by: where they moved, and which samples they were.
 
 
@@ -173,7 +128,7 @@ class Training:
             found.append(Coverage.of(motion, own_torques(problem, record, x), use))
             keys.append(sample_keys(record)[_near(use.any(1), record, problem.cutoff)])
         coverage = reduce(add, found)
-        leverage = np.concatenate([evidence.leverages(problem, motion) for motion in motions])
+        leverage = np.concatenate([evidence.leverage(problem(thinned(motion))) for motion in motions])
         return Training(
             coverage=coverage,
             slow=_slow(motions, [use for _, use in used], coverage.greatest_speed),
@@ -199,6 +154,18 @@ def _slow(motions: Sequence[Kinematics], use: Sequence[np.ndarray], greatest: np
     pairs = zip(motions, use, strict=True)
     slow = sum((at & (np.abs(motion.qd) < SLOW * greatest)).sum(0) for motion, at in pairs)
     return np.asarray(slow / np.maximum(sum(at.sum(0) for at in use), 1))
+
+
+_THIN = 4_000  # samples of a record whose rows of the regressor are looked at, evenly spread
+
+
+def thinned(motion: Kinematics) -> Kinematics:
+    """Some of the states, evenly spread."""
+    return motion.at(slice(None, None, step_between(len(motion.q))))
+
+
+def step_between(count: int) -> int:
+    return max(1, -(-count // _THIN))
 
 
 def _matters(problem: Problem, motion: Kinematics) -> np.ndarray:
@@ -237,9 +204,30 @@ def _near(use: np.ndarray, record: Record, cutoff: float | None) -> np.ndarray:
 _WIDER = 0.25  # of what was seen: what goes farther beyond it lies outside
 _SMALL = 0.05  # of a joint's greatest speed: less in a direction is no motion
 _TWICE = 4.0  # times the leverage seen: noise enters the prediction twice as much
+_FASTER = 2.0  # times the speed seen: friction there is anybody's guess
+_NO_MATTER = 0.01  # of the torques seen: less noise counts as so much
+_ONE = 0.6827  # the share of normal noise within one standard deviation
 _SELDOM = 0.01  # of the samples: so many with a greater leverage do not count
 _TOLD = 3  # of what lies outside, in a warning
 _HARDLY, _OFTEN = 0.02, 0.1  # shares of slow samples: what so few in training show, and how many need it
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a fit knows: what it predicts, how well, and where its data were."""
+
+    problem: Problem
+    x: np.ndarray  # (p,)
+    evidence: Evidence
+    scatter: Scatter
+    training: Training
+
+    def doubt(self, Y: np.ndarray, motion: Kinematics) -> np.ndarray:
+        """(M, n) the standard deviation that comes with the parameters over that of the noise."""
+        seen = self.training.coverage
+        noise = noise_bounds(self.problem, self.x, self.scatter, motion, _ONE)
+        least = _NO_MATTER * (seen.greatest_torque - seen.least_torque)
+        return np.asarray(np.sqrt(self.evidence.variance(Y)) / np.maximum(noise, np.maximum(least, 1e-300)))
 
 
 @dataclass(frozen=True)
@@ -249,26 +237,29 @@ class Extent:
     coverage: Coverage
     slow: np.ndarray  # (n,) samples at less than a tenth of the greatest speed in training
     leverage: np.ndarray  # (n,) that one sample in a hundred exceeds; 1: the greatest in training
+    doubt: np.ndarray  # (n,) that one sample in a hundred exceeds
     times: np.ndarray  # (8, n) s: where each of `reaches` is
     logs: np.ndarray  # (8, n) names of the logs of these times
 
     @staticmethod
     def of(
-        path: Path, torque: np.ndarray, use: np.ndarray, training: Training, leverage: np.ndarray
+        model: Model, name: str, t: np.ndarray, motion: Kinematics, torque: np.ndarray, use: np.ndarray
     ) -> Extent:
-        """Of M states with predicted torques (M, n), where `use` (M, n) allows, and leverages (some, n)."""
-        motion, n = path.motion, use.shape[1]
+        """Of M states at times t (M,) with predicted torques (M, n), where `use` (M, n) allows."""
+        training, some = model.training, thinned(motion)
+        Y = model.problem(some)
+        leverage = model.evidence.leverage(Y) / np.where(training.leverage > 0, training.leverage, 1.0)
         slow = use & (np.abs(motion.qd) < SLOW * training.coverage.greatest_speed)
-        relative = leverage / np.where(training.leverage > 0, training.leverage, 1.0)
         signed = (-motion.q, motion.q, -motion.qd, motion.qd, np.abs(motion.qdd), -torque, torque)
-        times = [path.t[np.where(use, x, -np.inf).argmax(0)] for x in signed]
-        times.append(path.t[:: thinned(len(path.t))][relative.argmax(0)])
+        times = [t[np.where(use, x, -np.inf).argmax(0)] for x in signed]
+        times.append(t[:: step_between(len(t))][leverage.argmax(0)])
         return Extent(
             coverage=Coverage.of(motion, torque, use),
             slow=slow.sum(0),
-            leverage=np.quantile(relative, 1 - _SELDOM, axis=0, method="lower"),
+            leverage=_exceeded(leverage),
+            doubt=_exceeded(model.doubt(Y, some)),
             times=np.array(times),
-            logs=np.full((len(times), n), path.name, dtype=object),
+            logs=np.full((len(times), use.shape[1]), name, dtype=object),
         )
 
     def __add__(self, other: Extent) -> Extent:
@@ -277,6 +268,7 @@ class Extent:
             self.coverage + other.coverage,
             self.slow + other.slow,
             np.maximum(self.leverage, other.leverage),
+            np.maximum(self.doubt, other.doubt),
             np.where(farther, other.times, self.times),
             np.where(farther, other.logs, self.logs),
         )
@@ -287,13 +279,9 @@ class Extent:
         return np.vstack([_reaches(self.coverage), self.leverage])
 
 
-@dataclass(frozen=True)
-class Path:
-    """M states of a motion at times t (M,)."""
-
-    name: str
-    t: np.ndarray
-    motion: Kinematics
+def _exceeded(x: np.ndarray) -> np.ndarray:
+    """(n,) what one in a hundred of x (M, n) exceeds."""
+    return np.asarray(np.quantile(x, 1 - _SELDOM, axis=0, method="lower"))
 
 
 def _reaches(x: Coverage) -> np.ndarray:
@@ -304,30 +292,32 @@ def _reaches(x: Coverage) -> np.ndarray:
     )
 
 
-def extents(
-    problem: Problem, x: np.ndarray, evidence: Evidence, training: Training, samples: LogSet
-) -> Iterator[Extent]:
+def extent_of_logs(model: Model, samples: LogSet) -> Extent:
     """Of the records of logs, as far as their samples may enter a fit."""
-    for record in samples.records(problem.cutoff):
+    found = []
+    for record in samples.records(model.problem.cutoff):
         use = np.repeat(record.own[:, None], record.n, axis=1)
         if use.any():
-            path = Path(record.name, record.t, kinematics(record, problem.cutoff))
-            torque = own_torques(problem, record, x)
-            yield Extent.of(path, torque, use, training, evidence.leverages(problem, path.motion))
+            motion = kinematics(record, model.problem.cutoff)
+            torque = own_torques(model.problem, record, model.x)
+            found.append(Extent.of(model, record.name, record.t, motion, torque, use))
+    if not found:
+        raise IdentificationError("covers: no sample of these logs can be used")
+    return reduce(add, found)
 
 
-def extent_of_trajectory(
-    problem: Problem, x: np.ndarray, evidence: Evidence, training: Training, trajectory: Trajectory
-) -> Extent:
+def extent_of_trajectory(model: Model, trajectory: Trajectory) -> Extent:
     """Of a motion as it is planned."""
+    if trajectory.n != model.problem.template.robot.n:
+        n = model.problem.template.robot.n
+        raise IdentificationError(f"covers: expected a motion of {n} joints, found {trajectory.n}")
     if trajectory.loads:
         raise IdentificationError(
             "covers: this motion carries a load, which the fit does not know; leave it out to see the motion"
         )
     motion = Kinematics(trajectory.q, trajectory.qd, trajectory.qdd)
-    torque, use = problem.unfiltered_torques(motion, x), np.ones(motion.q.shape, bool)
-    leverage = evidence.leverages(problem, motion)
-    return Extent.of(Path("", trajectory.t, motion), torque, use, training, leverage)
+    torque, use = model.problem.unfiltered_torques(motion, model.x), np.ones(motion.q.shape, bool)
+    return Extent.of(model, "", trajectory.t, motion, torque, use)
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -361,6 +351,7 @@ class Covers:
     slow: np.ndarray  # (n,) share of samples at less than a tenth of the greatest speed in training
     slow_in_training: np.ndarray  # (n,)
     leverage: np.ndarray  # (n,) that one sample in a hundred exceeds; 1: the greatest in training
+    doubt: np.ndarray  # (n,) that one sample in a hundred exceeds: uncertain parameters over noise
     outside: tuple[Outside, ...]
 
     @staticmethod
@@ -370,7 +361,15 @@ class Covers:
         names = tuple(joint_name(robot, j) for j in range(robot.n))
         units = tuple(joint_units(robot, j) for j in range(robot.n))
         found = Covers(
-            names, units, extent.coverage, training.coverage, slow, training.slow, extent.leverage, ()
+            joints=names,
+            units=units,
+            here=extent.coverage,
+            training=training.coverage,
+            slow=slow,
+            slow_in_training=training.slow,
+            leverage=extent.leverage,
+            doubt=extent.doubt,
+            outside=(),
         )
         farther = zip(*np.nonzero((extent.reaches > _allowed(training)).T), strict=True)
         outside = [found._beyond(int(j), int(k), extent) for j, k in farther]
@@ -416,6 +415,10 @@ class Covers:
         found = np.ones(len(self.joints), bool)
         found[[x.joint for x in self.outside]] = False
         return found
+
+    def is_fast(self, x: Outside) -> bool:
+        """Whether it is a speed of more than twice those seen, in either direction."""
+        return x.quantity == "speed" and abs(x.here) > _FASTER * self.training.greatest_speed[x.joint]
 
     def summary(self) -> str:
         """Two rows for each joint, here and in training; then what lies outside, and where."""
@@ -467,12 +470,16 @@ def _allowed(training: Training) -> np.ndarray:
 
 
 def extrapolation(covers: Covers) -> list[str]:
-    """A sentence on what lies outside; nothing where all lies inside."""
-    if covers.inside:
+    """A sentence on what lies so far outside that it makes predictions worse; nothing where nothing does.
+
+    Of joints whose uncertain parameters outweigh the noise, and speeds of more than twice those seen.
+    """
+    found = [x for x in covers.outside if covers.doubt[x.joint] > 1 or covers.is_fast(x)]
+    if not found:
         return []
-    most = "; ".join(x.text for x in covers.outside[:_TOLD])
-    more = len(covers.outside) - _TOLD
-    return [f"predictions extrapolate: {most}{f'; and {more} more (fit.covers)' if more > 0 else ''}"]
+    more = len(found) - _TOLD
+    rest = f"; and {more} more, which fit.covers lists" if more > 0 else ""
+    return [f"predictions extrapolate: {'; '.join(x.text for x in found[:_TOLD])}{rest}"]
 
 
 def columns(rows: list[list[str]]) -> list[str]:

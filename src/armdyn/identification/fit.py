@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cached_property, reduce
-from operator import add
+from functools import cached_property
 from pathlib import Path
 from textwrap import wrap
 from typing import Any, Self, overload
@@ -15,13 +14,12 @@ import numpy as np
 from armdyn.display import Shown
 from armdyn.identification import fit_file
 from armdyn.identification.coverage import (
-    OPEN,
     Covers,
-    Evidence,
+    Model,
     Training,
     columns,
+    extent_of_logs,
     extent_of_trajectory,
-    extents,
     extrapolation,
 )
 from armdyn.identification.errors import (
@@ -30,10 +28,18 @@ from armdyn.identification.errors import (
     NothingUsableError,
     check,
 )
-from armdyn.identification.intervals import Prediction, Scatter, half_widths, normal_quantile
+from armdyn.identification.intervals import (
+    OPEN,
+    Evidence,
+    Prediction,
+    Scatter,
+    half_widths,
+    normal_quantile,
+)
 from armdyn.identification.log import Log, Record
 from armdyn.identification.log_files import LogFile
 from armdyn.identification.log_set import LogDigest, LogSet, left_out
+from armdyn.identification.methods import basis_of
 from armdyn.identification.regression import RANK, Factors
 from armdyn.identification.selection import NEAR, Chosen, Friction, Trial
 from armdyn.identification.signals import kinematics
@@ -567,9 +573,7 @@ class Fit(Shown):
     def half_widths(self, record: Record, level: float) -> np.ndarray:
         """(samples of the record, n) half widths of the intervals about predictions."""
         motion = kinematics(record, self.model.problem.cutoff)
-        return half_widths(
-            self.model.problem, self.x, self.covariance_x, self.scatter, self.evidence, motion, level
-        )
+        return half_widths(self.model.problem, self.x, self.scatter, self._known.evidence, motion, level)
 
     def covers(self, motion: Any) -> Covers:
         """Whether a log, a list of logs or a `Trajectory` lies where the training data were.
@@ -579,27 +583,21 @@ class Fit(Shown):
         greatest in training. `found.inside` is the verdict, `found.outside` what goes farther, and where;
         `print(found)` is a table of it.
         """
-        problem = self.model.problem
         if isinstance(motion, Trajectory):
-            if motion.n != self.robot.n:
-                raise IdentificationError(
-                    f"covers: expected a motion of {self.robot.n} joints, found {motion.n}"
-                )
-            extent = extent_of_trajectory(problem, self.x, self.evidence, self.training, motion)
+            extent = extent_of_trajectory(self._known, motion)
         else:
-            samples = LogSet.of(self.described, motion)
-            extent = reduce(add, extents(problem, self.x, self.evidence, self.training, samples))
+            extent = extent_of_logs(self._known, LogSet.of(self.described, motion))
         return Covers.of(self.robot, extent, self.training)
 
     @cached_property
-    def evidence(self) -> Evidence:
-        """What the training data show of the parameters, to judge other rows of the regressor by."""
-        return Evidence.of(self.factors, self.scale, self.free, self.open)
+    def _known(self) -> Model:
+        basis = basis_of(self.factors.weighted(self.scale)[:, :-1], self.free)
+        evidence = Evidence.of(basis, self.open, self.covariance_x, self.scatter.halves)
+        return Model(self.model.problem, self.x, evidence, self.scatter, self.training)
 
     def _warn_beyond(self, samples: LogSet) -> None:
-        extent = reduce(add, extents(self.model.problem, self.x, self.evidence, self.training, samples))
-        beyond = extrapolation(Covers.of(self.robot, extent, self.training))
-        warn([Remark(text, "warning") for text in beyond], IdentificationWarning, 3)
+        found = Covers.of(self.robot, extent_of_logs(self._known, samples), self.training)
+        warn([Remark(text, "warning") for text in extrapolation(found)], IdentificationWarning, 3)
 
     def predictions(self, file: Log | LogFile) -> Iterator[tuple[slice, np.ndarray]]:
         """`predict` of a log block by block, in little memory: rows of the log, and their torques (rows, n).
@@ -643,7 +641,7 @@ class Fit(Shown):
         Warns (`IdentificationWarning`) where the logs were in the training data or hardly move.
         """
         tried = LogSet.of(self.described, logs, samples)
-        return validate(self.model.problem, self.x, tried, self.training, self.evidence)
+        return validate(self._known, tried)
 
     def cross_validate(self, logs: Any, samples: Any = None, folds: int = 5) -> CrossValidation:
         """The fit repeated without each of `folds` stretches of its logs, and tried on what was left out.

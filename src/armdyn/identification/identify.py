@@ -15,7 +15,7 @@ import numpy as np
 from armdyn.expression import ArmdynError, shown
 from armdyn.identification.consistency import consistent as possible
 from armdyn.identification.consistency import impossible_links
-from armdyn.identification.coverage import Evidence, Training
+from armdyn.identification.coverage import Model, Training
 from armdyn.identification.delay import delay_note
 from armdyn.identification.errors import (
     IdentificationError,
@@ -25,7 +25,7 @@ from armdyn.identification.errors import (
     on_one_thread,
 )
 from armdyn.identification.fit import Fit
-from armdyn.identification.intervals import Scatter
+from armdyn.identification.intervals import Evidence, Scatter
 from armdyn.identification.log import Log, Record
 from armdyn.identification.log_files import LogFile
 from armdyn.identification.log_set import LogSet, left_out, record_of
@@ -33,6 +33,7 @@ from armdyn.identification.methods import (
     METHODS,
     Estimate,
     EstimationData,
+    basis_of,
     check_instruments,
     covariance,
     repetition,
@@ -229,19 +230,22 @@ def _fitted(train: LogSet, other: LogSet | None, request: Request, executor: Any
         repeats = repetition(residuals, use, int(free.sum()) - found.open.shape[1])
         fitted_to = gathered(chosen.problem, x, train)
     with stage("coverage"):
-        evidence = Evidence.of(found.factors, found.scale, free, found.open)
+        basis, robust = (
+            basis_of(found.factors.weighted(found.scale)[:, :-1], free),
+            request.method == "robust",
+        )
+        scatter = Scatter.of(records, chosen.problem, x, found.scale, basis, robust)
+        C = covariance(found, repeats)
+        evidence = Evidence.of(basis, found.open, C, scatter.halves)
         training = Training.of(records, chosen.problem, x, evidence)
-        scatter = Scatter.of(
-            records, chosen.problem, x, found.scale, evidence, training.coverage.greatest_speed,
-            robust=request.method == "robust",
-        )  # fmt: skip
+        known = Model(chosen.problem, x, evidence, scatter, training)
     with stage("validation"):
-        tried = None if other is None else validate_fit(chosen.problem, x, other, training, evidence)
+        tried = None if other is None else validate_fit(known, other)
     return Fit(
         robot=fitted,
         described=robot,
         x=x,
-        covariance_x=covariance(found, repeats),
+        covariance_x=C,
         open=found.open,
         model=chosen,
         method=request.method,

@@ -22,13 +22,13 @@ from itertools import combinations
 import numpy as np
 from scipy.stats import norm
 
-from armdyn.identification.coverage import Evidence
 from armdyn.identification.log import Record
 from armdyn.identification.methods import tukey
 from armdyn.identification.regression import Problem
 from armdyn.identification.signals import Kinematics, States, kinematics, low_pass
 from armdyn.model.friction import TERMS, Sliding
 
+_GREATEST = 0.999  # the share of samples that stay below what is called the greatest speed
 _EDGES = np.array([0.01, 0.02, 0.05, 0.1, 0.2, 0.5])  # of a joint's greatest speed: between classes
 _CENTRES = np.array([0.0, 0.015, 0.035, 0.075, 0.15, 0.35, 0.75])
 _ENOUGH = 50  # residuals of a class that say how they are distributed
@@ -80,11 +80,13 @@ class Scatter:
         problem: Problem,
         x: np.ndarray,
         scale: np.ndarray,
-        evidence: Evidence,
-        greatest: np.ndarray,
+        basis: np.ndarray,
         robust: bool = False,
     ) -> Scatter:
-        """Of the records that parameters x (p,) were found from, with the joints' scales (n,) of that fit."""
+        """Of the records that parameters x (p,) were found from.
+
+        `scale` (n,) are the joints' scales of that fit, `basis` is `basis_of` its weighted rows.
+        """
         speeds, sizes = [], []
         for record in records:
             use = record.usable & record.own[:, None]
@@ -93,8 +95,9 @@ class Scatter:
                 sizes.append(np.where(use, found, np.nan))
                 speeds.append(np.abs(kinematics(record, problem.cutoff).qd))
         parts = [part for record in records for part in problem.states(record)]
-        halves = _halves(parts, problem, x, scale, evidence, robust)
-        return Scatter(_by_speed(np.concatenate(speeds), np.concatenate(sizes), greatest), greatest, halves)
+        every, greatest = np.concatenate(speeds), np.quantile(np.concatenate(speeds), _GREATEST, axis=0)
+        residuals = _by_speed(every, np.concatenate(sizes), greatest)
+        return Scatter(residuals, greatest, _halves(parts, problem, x, scale, basis, robust))
 
     def bounds(self, level: float, speeds: np.ndarray) -> np.ndarray:
         """(M, n) within which residuals at these speeds (M, n) were with this probability."""
@@ -132,7 +135,7 @@ def _halves(
     problem: Problem,
     x: np.ndarray,
     scale: np.ndarray,
-    evidence: Evidence,
+    basis: np.ndarray,
     robust: bool,
 ) -> np.ndarray:
     """(p, k) what each way to halve the data changes of the estimates.
@@ -169,8 +172,7 @@ def _halves(
     signs = 2 * (np.arange(2**_SIDES)[:, None] >> np.arange(_SIDES) & 1) - 1
     ways = [signs[:, k] for k in range(_SIDES)]
     ways += [signs[:, i] * signs[:, k] for i, k in combinations(range(_SIDES), 2)]
-    B = evidence.basis
-    return np.asarray(B @ (B.T @ (scores.T @ np.array(ways).T)))
+    return np.asarray(basis @ (basis.T @ (scores.T @ np.array(ways).T)))
 
 
 def _joined(parts: Sequence[States], name: str) -> np.ndarray:
@@ -185,33 +187,74 @@ def _residuals(part: States, problem: Problem, x: np.ndarray, scale: np.ndarray,
 
 
 # ------------------------------------------------------------------------------------------------------------
+# What rows of the regressor have of what the data of a fit show.
+
+
+OPEN = 1e-6  # of a combination's size: a share in open directions from which it is not shown by the data
+_ROUNDING = 1e-9  # of the greatest entry of the regressor
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the data of a fit show of the parameters, to judge rows of the regressor by."""
+
+    basis: np.ndarray  # (p, r): A basis has columns of length 1 at right angles, A the weighted rows
+    open: np.ndarray  # (p, k) directions that A does not show
+    root: np.ndarray  # (p, p) times its transpose is the covariance of the estimates
+    halves: np.ndarray  # (p, k) half the differences between estimates of halves of the data
+
+    @staticmethod
+    def of(basis: np.ndarray, open: np.ndarray, covariance: np.ndarray, halves: np.ndarray) -> Evidence:
+        """With the covariance (p, p) of the estimates."""
+        sizes = np.sqrt(np.diag(covariance))
+        sizes = np.where(sizes > 0, sizes, 1.0)
+        values, V = np.linalg.eigh(covariance / np.outer(sizes, sizes))
+        return Evidence(basis, open, sizes[:, None] * V * np.sqrt(np.maximum(values, 0.0)), halves)
+
+    def leverage(self, Y: np.ndarray) -> np.ndarray:
+        """(M, n) y (AᵀA)⁻¹ yᵀ of the rows y of Y (M, n, p): the noise of the data that enters predictions.
+
+        Infinite where a prediction needs what the data do not show.
+        """
+        return np.where(self._hidden(Y), np.inf, np.square(Y @ self.basis).sum(-1))
+
+    def variance(self, Y: np.ndarray) -> np.ndarray:
+        """(M, n) of predictions, as far as it comes with the parameters; infinite as `leverage` is."""
+        found = np.maximum(np.square(Y @ self.root).sum(-1), np.square(Y @ self.halves).max(-1))
+        return np.where(self._hidden(Y), np.inf, found)
+
+    def _hidden(self, Y: np.ndarray) -> np.ndarray:
+        """(M, n) bool: rows with a part in open directions."""
+        if not self.open.shape[1]:
+            return np.zeros(Y.shape[:-1], bool)
+        sizes = np.abs(Y)
+        least = np.maximum(OPEN * (sizes @ np.abs(self.open)), _ROUNDING * sizes.max(initial=0.0))
+        return np.asarray((np.abs(Y @ self.open) > least).any(-1))
+
+
+# ------------------------------------------------------------------------------------------------------------
 # Half widths along a motion.
 
 
 def half_widths(
-    problem: Problem,
-    x: np.ndarray,
-    covariance: np.ndarray,
-    scatter: Scatter,
-    evidence: Evidence,
-    motion: Kinematics,
-    level: float,
+    problem: Problem, x: np.ndarray, scatter: Scatter, evidence: Evidence, motion: Kinematics, level: float
 ) -> np.ndarray:
-    """(M, n) half widths of the intervals about predictions for parameters x (p,) with their covariance."""
-    values, V = np.linalg.eigh(covariance)
-    root = V * np.sqrt(np.maximum(values, 0.0))
-    found = np.empty(motion.q.shape)
-    for start in range(0, len(found), _ROWS):
+    """(M, n) half widths of the intervals about predictions for parameters x (p,)."""
+    variance = np.empty(motion.q.shape)
+    for start in range(0, len(variance), _ROWS):
         at = slice(start, start + _ROWS)
-        some = motion.at(at)
-        Y = problem(some)
-        variance = np.square(Y @ root).sum(-1)
-        variance = np.maximum(variance, np.square(Y @ scatter.halves).max(-1))
-        found[at] = np.where(evidence.hides(Y), np.inf, normal_quantile(level) * np.sqrt(variance))
-    noise = scatter.bounds(level, motion.qd)
+        variance[at] = evidence.variance(problem(motion.at(at)))
+    noise = noise_bounds(problem, x, scatter, motion, level)
+    return np.asarray(np.hypot(noise, normal_quantile(level) * np.sqrt(variance)))
+
+
+def noise_bounds(
+    problem: Problem, x: np.ndarray, scatter: Scatter, motion: Kinematics, level: float
+) -> np.ndarray:
+    """(M, n) what residuals were in training, and at rest at least the friction that holds a joint."""
+    found = scatter.bounds(level, motion.qd)
     rests = np.abs(motion.qd) <= _EDGES[0] * scatter.greatest
-    noise = np.where(rests, np.maximum(noise, _holding(problem, x, motion)), noise)
-    return np.asarray(np.hypot(found, noise))
+    return np.where(rests, np.maximum(found, _holding(problem, x, motion)), found)
 
 
 def _holding(problem: Problem, x: np.ndarray, motion: Kinematics) -> np.ndarray:

@@ -11,10 +11,8 @@ from scipy.stats import chi2
 from armdyn.identification.coverage import (
     Coverage,
     Covers,
-    Evidence,
     Extent,
-    Path,
-    Training,
+    Model,
     extrapolation,
 )
 from armdyn.identification.errors import IdentificationError, IdentificationWarning
@@ -247,11 +245,9 @@ def _filtered(error: float) -> str:
     return f"{100 * error:.2f} % of the filtered ones"
 
 
-def validate(
-    problem: Problem, x: np.ndarray, samples: LogSet, training: Training, evidence: Evidence
-) -> Validation:
-    """Try parameters x (p,) on logs; warn where these are no test."""
-    robot = samples.robot
+def validate(model: Model, samples: LogSet) -> Validation:
+    """Try a model on logs; warn where these are no test."""
+    robot, training = samples.robot, model.training
     every = Gathered(robot.n)
     each: dict[str, Gathered] = {}
     extent: Extent | None = None
@@ -259,10 +255,10 @@ def validate(
     for k, log in enumerate(samples.logs):
         name = log.name if log.name not in each else f"{log.name} ({k + 1})"
         own = each[name] = Gathered(robot.n)
-        for found in comparisons(problem, x, samples, k):
+        for found in comparisons(model.problem, model.x, samples, k):
             every.add(found)
             own.add(found)
-            here = _extent(problem, found, training, evidence)
+            here = _extent(model, found)
             extent = here if extent is None else extent + here
             used = np.asarray(found.use.any(1))
             shared += training.shared(found.record, used)
@@ -278,11 +274,10 @@ def validate(
     return Validation(every.error, every.filtered_error, errors, every.joints(), covers, overlap, remarks)
 
 
-def _extent(problem: Problem, found: Comparison, training: Training, evidence: Evidence) -> Extent:
-    record, motion = found.record, found.motion
+def _extent(model: Model, found: Comparison) -> Extent:
+    record = found.record
     torque = found.predicted if record.contact is None else found.predicted - record.contact
-    leverage = evidence.leverages(problem, motion)
-    return Extent.of(Path(found.name, record.t, motion), torque, found.use, training, leverage)
+    return Extent.of(model, found.name, record.t, found.motion, torque, found.use)
 
 
 def _overlap(overlap: float) -> list[str]:
