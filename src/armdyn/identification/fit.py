@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from textwrap import wrap
@@ -386,6 +386,38 @@ LEVEL = 0.99  # of the intervals
 ESSENTIAL = 0.3  # relative standard deviation up to which a parameter counts as known
 
 
+def _unsound(fit: Fit) -> str:
+    """A sentence on numbers that cannot be those of a fit of this robot; empty where all can."""
+    n, p = fit.described.n, len(fit.full_names)
+    coverage, scatter, training = fit.training.coverage, fit.scatter, fit.training
+    expected: dict[str, tuple[np.ndarray, tuple[int, ...]]] = {
+        "x": (fit.x, (p,)),
+        "covariance_x": (fit.covariance_x, (p, p)),
+        "open": (fit.open, (p, -1)),
+        "free": (fit.free, (p,)),
+        "scale": (fit.scale, (n,)),
+        "repeats": (fit.repeats, (n,)),
+        "factors.rows": (fit.factors.rows, (n,)),
+        "scatter.residuals": (scatter.residuals, (*scatter.shape, n)),
+        "scatter.greatest": (scatter.greatest, (n,)),
+        "scatter.halves": (scatter.halves, (p, -1)),
+        "training.slow": (training.slow, (n,)),
+        "training.leverage": (training.leverage, (n,)),
+        "training.matters": (training.matters, (n,)),
+    }
+    expected |= {f"factors.R[{j}]": (R, (-1, p + 1)) for j, R in enumerate(fit.factors.R)}
+    expected |= {f"training.coverage.{f.name}": (getattr(coverage, f.name), (n,)) for f in fields(coverage)}
+    for name, (x, shape) in expected.items():
+        if len(x.shape) != len(shape) or any(k not in (-1, m) for k, m in zip(shape, x.shape, strict=True)):
+            return f"fit.{name}: found an array of {x.shape}, which is not that of {n} joints"
+        if not np.isfinite(x).all():
+            return f"fit.{name}: not all of its numbers are finite"
+    joints = [fit.factors.R, fit.residuals, *([] if fit.validation is None else [fit.validation.joints])]
+    if any(len(x) != n for x in joints):
+        return f"something else than {n} joints has factors or residuals"
+    return ""
+
+
 def _share(name: str, x: Any) -> float:
     """A number between 0 and 1."""
     found = float(check.number(name, x))
@@ -696,7 +728,10 @@ class Fit(Shown):
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read a fit that `save` wrote; a damaged file, or one of another version, is refused."""
-        return fit_file.load(cls, path)
+        found = fit_file.load(cls, path)
+        if wrong := _unsound(found):
+            raise IdentificationError(f"{path}: the file is damaged: {wrong}")
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """All numbers of the fit in lists and texts, for JSON; infinite ones are None."""

@@ -99,6 +99,11 @@ class Scatter:
         residuals = _by_speed(every, np.concatenate(sizes), greatest)
         return Scatter(residuals, greatest, _halves(parts, problem, x, scale, basis, robust))
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of levels and classes that residuals are kept of."""
+        return len(_LEVELS), len(_CENTRES)
+
     def bounds(self, level: float, speeds: np.ndarray) -> np.ndarray:
         """(M, n) within which residuals at these speeds (M, n) were with this probability."""
         z, known = normal_quantile(level), norm.ppf((1 + np.append(0.0, _LEVELS)) / 2)
