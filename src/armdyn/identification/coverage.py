@@ -292,18 +292,24 @@ def _reaches(x: Coverage) -> np.ndarray:
     )
 
 
+def extent_of_record(model: Model, record: Record, motion: Kinematics, tau: np.ndarray) -> Extent | None:
+    """Of a record with its motion and predicted torques, where samples are its own; None where none are."""
+    if not record.own.any():
+        return None
+    torque = tau if record.contact is None else tau - record.contact
+    use = np.repeat(record.own[:, None], record.n, axis=1)
+    return Extent.of(model, record.name, record.t, motion, torque, use)
+
+
 def extent_of_logs(model: Model, samples: LogSet) -> Extent:
-    """Of the records of logs, as far as their samples may enter a fit."""
+    """Of all records of logs."""
     found = []
     for record in samples.records(model.problem.cutoff):
-        use = np.repeat(record.own[:, None], record.n, axis=1)
-        if use.any():
-            motion = kinematics(record, model.problem.cutoff)
-            torque = own_torques(model.problem, record, model.x)
-            found.append(Extent.of(model, record.name, record.t, motion, torque, use))
-    if not found:
+        motion = kinematics(record, model.problem.cutoff)
+        found.append(extent_of_record(model, record, motion, model.problem.torques(record, model.x)))
+    if not (known := [extent for extent in found if extent is not None]):
         raise IdentificationError("covers: no sample of these logs can be used")
-    return reduce(add, found)
+    return reduce(add, known)
 
 
 def extent_of_trajectory(model: Model, trajectory: Trajectory) -> Extent:

@@ -19,6 +19,7 @@ from armdyn.identification.coverage import (
     Training,
     columns,
     extent_of_logs,
+    extent_of_record,
     extent_of_trajectory,
     extrapolation,
 )
@@ -42,7 +43,7 @@ from armdyn.identification.log_set import LogDigest, LogSet, left_out
 from armdyn.identification.methods import basis_of
 from armdyn.identification.regression import RANK, Factors
 from armdyn.identification.selection import NEAR, Chosen, Friction, Trial
-from armdyn.identification.signals import kinematics
+from armdyn.identification.signals import Kinematics, kinematics
 from armdyn.identification.validation import (
     Comparison,
     CrossValidation,
@@ -124,6 +125,12 @@ def _validation(found: Validation) -> dict[str, Any]:
         "errors": found.errors,
         "overlap": found.overlap,
         "warnings": found.warnings,
+        "covers": {
+            "inside": found.covers.inside,
+            "outside": [x.text for x in found.covers.outside],
+            "leverage": found.covers.leverage,
+            "slow": found.covers.slow,
+        },
         "joints": joints,
     }
 
@@ -287,6 +294,7 @@ def text(fit: Fit, parameters: bool = True) -> str:
     ]
     for title, found in reasons(fit):
         lines += entry(title, found)
+    lines += entry("covers", _covers(fit))
     lines += ["", *_joints(fit), ""]
     if parameters:
         lines += [*_parameters(fit), ""]
@@ -331,6 +339,20 @@ def filtered_text(fit: Fit) -> str:
     """Errors in training and, where there is one, in validation, of torques through the filter of the fit."""
     both = [fit.filtered_error] + ([] if fit.validation is None else [fit.validation.filtered_error])
     return " and ".join(f"{100 * x:.2f} %" for x in both)
+
+
+def _covers(fit: Fit) -> list[str]:
+    """Whether the validation lies where the training data were."""
+    if fit.validation is None:
+        return []
+    found = fit.validation.covers
+    if found.inside:
+        return ["the validation data lie where the training data were"]
+    each = [
+        f"joint {j + 1} ({', '.join(dict.fromkeys(x.quantity for x in found.outside if x.joint == j))})"
+        for j in np.flatnonzero(~found.inside_of)
+    ]
+    return [f"the validation data go beyond the training data: {', '.join(each)}"]
 
 
 def _joints(fit: Fit) -> list[str]:
@@ -594,18 +616,18 @@ class Fit(Shown):
             raise IdentificationError(f"log: expected a Log, found {type(log).__name__}")
         if interval is not None:
             interval = _share("interval", interval)
-        samples = LogSet.of(self.described, log)
-        record = samples.record(0, log)
-        self._warn_beyond(samples)
-        tau = self._rows_of_log(record, self.model.problem.torques(record, self.x))
+        record = log.at_joints(self.described)
+        tau, motion = (
+            self.model.problem.torques(record, self.x),
+            kinematics(record, self.model.problem.cutoff),
+        )
+        self._warn_beyond(record, motion, tau)
+        found = self._rows_of_log(record, tau)
         if interval is None:
-            return tau
-        return Prediction(tau, self._rows_of_log(record, self.half_widths(record, interval)), interval)
-
-    def half_widths(self, record: Record, level: float) -> np.ndarray:
-        """(samples of the record, n) half widths of the intervals about predictions."""
-        motion = kinematics(record, self.model.problem.cutoff)
-        return half_widths(self.model.problem, self.x, self.scatter, self._known.evidence, motion, level)
+            return found
+        known = self._known
+        half = half_widths(known.problem, known.x, known.scatter, known.evidence, motion, interval)
+        return Prediction(found, self._rows_of_log(record, half), interval)
 
     def covers(self, motion: Any) -> Covers:
         """Whether a log, a list of logs or a `Trajectory` lies where the training data were.
@@ -617,8 +639,12 @@ class Fit(Shown):
         """
         if isinstance(motion, Trajectory):
             extent = extent_of_trajectory(self._known, motion)
-        else:
+        elif isinstance(motion, Log | LogFile | Sequence):
             extent = extent_of_logs(self._known, LogSet.of(self.described, motion))
+        else:
+            raise IdentificationError(
+                f"covers: expected a Log, a list of them or a Trajectory, found {type(motion).__name__}"
+            )
         return Covers.of(self.robot, extent, self.training)
 
     @cached_property
@@ -627,22 +653,30 @@ class Fit(Shown):
         evidence = Evidence.of(basis, self.open, self.covariance_x, self.scatter.halves)
         return Model(self.model.problem, self.x, evidence, self.scatter, self.training)
 
-    def _warn_beyond(self, samples: LogSet) -> None:
-        found = Covers.of(self.robot, extent_of_logs(self._known, samples), self.training)
-        warn([Remark(text, "warning") for text in extrapolation(found)], IdentificationWarning, 3)
+    def _warn_beyond(self, record: Record, motion: Kinematics, tau: np.ndarray) -> bool:
+        """Whether a record of which these torques were predicted goes beyond the training data; warns."""
+        extent = extent_of_record(self._known, record, motion, tau)
+        if extent is None:
+            return False
+        found = extrapolation(Covers.of(self.robot, extent, self.training))
+        warn([Remark(text, "warning") for text in found], IdentificationWarning, 3)
+        return bool(found)
 
     def predictions(self, file: Log | LogFile) -> Iterator[tuple[slice, np.ndarray]]:
         """`predict` of a log block by block, in little memory: rows of the log, and their torques (rows, n).
 
-        In a block of which nothing can be used, torques are NaN.
+        In a block of which nothing can be used, torques are NaN. Warns at the first block that goes beyond
+        the training data.
         """
-        samples = LogSet.of(self.described, [file])
-        for log in samples.parts(0, self.model.problem.cutoff):
+        samples, problem, told = LogSet.of(self.described, [file]), self.model.problem, False
+        for log in samples.parts(0, problem.cutoff):
             core = log.rows
             first = 0 if isinstance(file, Log) else log.first
             try:
                 record = samples.record(0, log)
-                tau = self._rows_of_log(record, self.model.problem.torques(record, self.x))[core]
+                found = problem.torques(record, self.x)
+                told = told or self._warn_beyond(record, kinematics(record, problem.cutoff), found)
+                tau = self._rows_of_log(record, found)[core]
             except NothingUsableError as reason:
                 left_out(log, reason)
                 tau = np.full((core.stop - core.start, self.robot.n), np.nan)
