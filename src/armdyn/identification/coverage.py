@@ -11,7 +11,7 @@ import numpy as np
 from scipy.ndimage import maximum_filter1d
 
 from armdyn.identification.errors import IdentificationError
-from armdyn.identification.intervals import Evidence, Scatter, noise_bounds
+from armdyn.identification.intervals import Evidence, Scatter, noise_bounds, rows_of
 from armdyn.identification.log import Record
 from armdyn.identification.log_set import LogSet
 from armdyn.identification.regression import Problem
@@ -128,7 +128,9 @@ class Training:
             found.append(Coverage.of(motion, own_torques(problem, record, x), use))
             keys.append(sample_keys(record)[_near(use.any(1), record, problem.cutoff)])
         coverage = reduce(add, found)
-        leverage = np.concatenate([evidence.leverage(problem(thinned(motion))) for motion in motions])
+        leverage = np.concatenate(
+            [evidence.leverage(rows_of(problem, thinned(x), coverage.greatest_speed)) for x in motions]
+        )
         return Training(
             coverage=coverage,
             slow=_slow(motions, [use for _, use in used], coverage.greatest_speed),
@@ -247,7 +249,7 @@ class Extent:
     ) -> Extent:
         """Of M states at times t (M,) with predicted torques (M, n), where `use` (M, n) allows."""
         training, some = model.training, thinned(motion)
-        Y = model.problem(some)
+        Y = rows_of(model.problem, some, training.coverage.greatest_speed)
         leverage = model.evidence.leverage(Y) / np.where(training.leverage > 0, training.leverage, 1.0)
         slow = use & (np.abs(motion.qd) < SLOW * training.coverage.greatest_speed)
         signed = (-motion.q, motion.q, -motion.qd, motion.qd, np.abs(motion.qdd), -torque, torque)

@@ -601,9 +601,10 @@ class Fit(Shown):
         Samples that say nothing (a repeated time stamp, say) get the torques of the sample before.
 
         With `interval=0.95` they come with the half widths of intervals that should have 95 % of what is
-        measured: `p.tau`, `p.half`, `p.lower`, `p.upper`, (samples, n) each. Counted are the noise and
-        friction left over in training, by speed, what estimates are unsure of, and by how much they change
-        between halves of the training data, which shows what a model that is not quite right costs elsewhere.
+        measured: `p.tau`, `p.half`, `p.lower`, `p.upper`, (samples, n) each. Counted are noise and friction
+        left over in training, by speed; friction that holds a joint at rest; and how unsure estimates are, by
+        noise and by what differs between halves of the training data: it shows what a model that is not quite
+        right costs elsewhere. Half widths are infinite where a torque needs what the data do not show.
 
         Warns (`IdentificationWarning`) where the log goes beyond the training data; `covers` says more.
         """
@@ -650,7 +651,7 @@ class Fit(Shown):
     @cached_property
     def _known(self) -> Model:
         basis = basis_of(self.factors.weighted(self.scale)[:, :-1], self.free)
-        evidence = Evidence.of(basis, self.open, self.covariance_x, self.scatter.halves)
+        evidence = Evidence(basis, self.open, self.scatter.halves)
         return Model(self.model.problem, self.x, evidence, self.scatter, self.training)
 
     def _warn_beyond(self, record: Record, motion: Kinematics, tau: np.ndarray) -> bool:

@@ -235,8 +235,7 @@ def _fitted(train: LogSet, other: LogSet | None, request: Request, executor: Any
             request.method == "robust",
         )
         scatter = Scatter.of(records, chosen.problem, x, found.scale, basis, robust)
-        C = covariance(found, repeats)
-        evidence = Evidence.of(basis, found.open, C, scatter.halves)
+        evidence = Evidence(basis, found.open, scatter.halves)
         training = Training.of(records, chosen.problem, x, evidence)
         known = Model(chosen.problem, x, evidence, scatter, training)
     with stage("validation"):
@@ -245,7 +244,7 @@ def _fitted(train: LogSet, other: LogSet | None, request: Request, executor: Any
         robot=fitted,
         described=robot,
         x=x,
-        covariance_x=C,
+        covariance_x=covariance(found, repeats),
         open=found.open,
         model=chosen,
         method=request.method,

@@ -5,12 +5,13 @@ The half width h of an interval has two parts, h² = r² + z² v.
 r is what residuals of the training data were at this speed of the joint: noise, and friction that the
 model has not. Near zero speed it is no less than the friction that holds a joint at rest.
 
-v is the variance that comes with the parameters, as the row y of the regressor sees it: y C yᵀ with their
-covariance C, were the model right. Where it is not, estimates depend on the motion that they were made from:
-data of high speeds say another friction than data of low ones. So the training data are halved in many ways,
-by time, direction, speed, torque, position and acceleration of the joint, and by pairs of these; d is half
-the difference between the estimates of both halves, as far as it is linear. Were all noise, d would have the
-covariance C. v is the greatest of y C yᵀ and all (y d)².
+v is the variance that comes with the parameters, as the row y of the regressor sees it. White noise leaves
+y (AᵀA)⁻¹ yᵀ, were the model right; A are the weighted rows of the training data. Where it is not, or noise is
+slow, estimates depend on the motion that they were made from: data of high speeds say another friction than
+data of low ones. So the training data are halved in many ways, by time, direction, speed, torque, position and
+acceleration of the joint, and by pairs of these; d is half the difference between the estimates of both
+halves, as far as it is linear. Were all noise, d would have the covariance of the estimates. What a model
+lacks shows in some of the ways: v is three times the mean of (y d)², and no less than white noise leaves.
 """
 
 from __future__ import annotations
@@ -197,6 +198,18 @@ def _residuals(part: States, problem: Problem, x: np.ndarray, scale: np.ndarray,
 
 OPEN = 1e-6  # of a combination's size: a share in open directions from which it is not shown by the data
 _ROUNDING = 1e-9  # of the greatest entry of the regressor
+_SOME = 3.0  # times the mean over all ways to halve the data, since few show what a model lacks
+_CREEP = 1e-9  # of the greatest speed: as good as rest, but it has a direction
+
+
+def rows_of(problem: Problem, motion: Kinematics, greatest: np.ndarray) -> np.ndarray:
+    """Y (M, n, p) along a motion; joints that rest have their friction as if they slid forward.
+
+    What holds a joint at rest is no column of Y. Joints that never moved, `greatest` (n,) zero, keep still.
+    """
+    slow = _CREEP * np.broadcast_to(greatest, motion.qd.shape)
+    qd = np.where(motion.qd == 0, slow, motion.qd)
+    return problem(Kinematics(motion.q, qd, motion.qdd))
 
 
 @dataclass(frozen=True)
@@ -205,16 +218,7 @@ class Evidence:
 
     basis: np.ndarray  # (p, r): A basis has columns of length 1 at right angles, A the weighted rows
     open: np.ndarray  # (p, k) directions that A does not show
-    root: np.ndarray  # (p, p) times its transpose is the covariance of the estimates
     halves: np.ndarray  # (p, k) half the differences between estimates of halves of the data
-
-    @staticmethod
-    def of(basis: np.ndarray, open: np.ndarray, covariance: np.ndarray, halves: np.ndarray) -> Evidence:
-        """With the covariance (p, p) of the estimates."""
-        sizes = np.sqrt(np.diag(covariance))
-        sizes = np.where(sizes > 0, sizes, 1.0)
-        values, V = np.linalg.eigh(covariance / np.outer(sizes, sizes))
-        return Evidence(basis, open, sizes[:, None] * V * np.sqrt(np.maximum(values, 0.0)), halves)
 
     def leverage(self, Y: np.ndarray) -> np.ndarray:
         """(M, n) y (AᵀA)⁻¹ yᵀ of the rows y of Y (M, n, p): the noise of the data that enters predictions.
@@ -225,8 +229,7 @@ class Evidence:
 
     def variance(self, Y: np.ndarray) -> np.ndarray:
         """(M, n) of predictions, as far as it comes with the parameters; infinite as `leverage` is."""
-        found = np.maximum(np.square(Y @ self.root).sum(-1), np.square(Y @ self.halves).max(-1))
-        return np.where(self._hidden(Y), np.inf, found)
+        return np.maximum(self.leverage(Y), _SOME * np.square(Y @ self.halves).mean(-1))
 
     def _hidden(self, Y: np.ndarray) -> np.ndarray:
         """(M, n) bool: rows with a part in open directions."""
@@ -248,7 +251,7 @@ def half_widths(
     variance = np.empty(motion.q.shape)
     for start in range(0, len(variance), _ROWS):
         at = slice(start, start + _ROWS)
-        variance[at] = evidence.variance(problem(motion.at(at)))
+        variance[at] = evidence.variance(rows_of(problem, motion.at(at), scatter.greatest))
     noise = noise_bounds(problem, x, scatter, motion, level)
     return np.asarray(np.hypot(noise, normal_quantile(level) * np.sqrt(variance)))
 
