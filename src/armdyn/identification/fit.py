@@ -626,9 +626,13 @@ class Fit(Shown):
         found = self._rows_of_log(record, tau)
         if interval is None:
             return found
-        known = self._known
-        half = half_widths(known.problem, known.x, known.scatter, known.evidence, motion, interval)
+        half = self.half_widths(motion, interval)
         return Prediction(found, self._rows_of_log(record, half), interval)
+
+    def half_widths(self, motion: Kinematics, level: float) -> np.ndarray:
+        """(M, n) half widths of the intervals about predictions, along a motion filtered as in the fit."""
+        known = self._known
+        return half_widths(known.problem, known.x, known.scatter, known.evidence, motion, level)
 
     def covers(self, motion: Any) -> Covers:
         """Whether a log, a list of logs or a `Trajectory` lies where the training data were.

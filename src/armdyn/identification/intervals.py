@@ -8,8 +8,8 @@ model has not. Near zero speed it is no less than the friction that holds a join
 v is the variance that comes with the parameters, as the row y of the regressor sees it. White noise leaves
 y (AᵀA)⁻¹ yᵀ, were the model right; A are the weighted rows of the training data. Where it is not, or noise is
 slow, estimates depend on the motion that they were made from: data of high speeds say another friction than
-data of low ones. So the training data are halved in many ways, by time, direction, speed, torque, position and
-acceleration of the joint, and by pairs of these; d is half the difference between the estimates of both
+data of low ones. So the training data are halved in many ways, by time, direction, speed, torque, position
+and acceleration of the joint, and by pairs of these; d is half the difference between the estimates of both
 halves, as far as it is linear. Were all noise, d would have the covariance of the estimates. What a model
 lacks shows in some of the ways: v is three times the mean of (y d)², and no less than white noise leaves.
 """
@@ -266,12 +266,13 @@ def noise_bounds(
 
 
 def _holding(problem: Problem, x: np.ndarray, motion: Kinematics) -> np.ndarray:
-    """(M, n) the friction that turns with the direction, as it is next to zero speed."""
+    """(M, n) the friction that turns with the direction, next to zero speed, where it is greater."""
     surfaces = problem.surfaces
     rows = np.swapaxes(surfaces.at(motion.q), -1, -2)
-    found = np.zeros(motion.q.shape)
+    found = np.zeros((2, *motion.q.shape))
     for p, e, term in problem.friction:
         if TERMS[term].turns:
-            at = TERMS[term].of(Sliding(np.zeros(1), np.ones(1), surfaces.of[e].stribeck_velocity))
-            found += np.abs(x[p] * at * rows[..., e])
-    return found
+            for k, way in enumerate((1.0, -1.0)):
+                at = TERMS[term].of(Sliding(0.0, way, surfaces.of[e].stribeck_velocity))
+                found[k] += x[p] * float(at) * rows[..., e]
+    return np.asarray(np.abs(found).max(0))
