@@ -20,7 +20,7 @@ def files(tmp_path, monkeypatch):
     arm = small_arm()
     arm.save("arm.toml")
     for k, name in enumerate(("first", "second")):
-        moved(arm, k + 1, name=name).save(f"{name}.csv")
+        moved(arm, k + 4, name=name).save(f"{name}.csv")
     return arm
 
 

@@ -21,6 +21,7 @@ from armdyn.identification.regression import (
     Factors,
     Problem,
     Solution,
+    column_scales,
     joint_scales,
     merge,
     merged,
@@ -420,8 +421,7 @@ def _all_moments(data: EstimationData) -> InstrumentMoments:
 
 def basis_of(A: np.ndarray, free: np.ndarray) -> np.ndarray:
     """(p, r): what A determines, each direction of a size that A makes 1."""
-    lengths = np.sqrt(np.square(A[:, free]).sum(0))
-    D = np.where(lengths > 0, lengths, 1.0)
+    D = column_scales(np.sqrt(np.square(A[:, free]).sum(0)))
     _, s, Vt = np.linalg.svd(A[:, free] / D, full_matrices=False)
     kept = s > max(RANK * s.max(initial=0.0), 1e-300)
     found = np.zeros((len(free), int(kept.sum())))
