@@ -14,17 +14,20 @@ validation, fit_file, fit, drift, identify.
 """
 
 from armdyn.identification.consistency import Consistent, consistent
+from armdyn.identification.coverage import Covers
 from armdyn.identification.delay import Delay, estimate_delay
 from armdyn.identification.drift import Drift, drift
 from armdyn.identification.errors import IdentificationError, IdentificationWarning
 from armdyn.identification.fit import Fit
 from armdyn.identification.identify import identify, identify_fleet
+from armdyn.identification.intervals import Prediction
 from armdyn.identification.log import Log, Record
 from armdyn.identification.log_files import LogFile
 from armdyn.identification.selection import Friction
 
 __all__ = [
     "Consistent",
+    "Covers",
     "Delay",
     "Drift",
     "Fit",
@@ -33,6 +36,7 @@ __all__ = [
     "IdentificationWarning",
     "Log",
     "LogFile",
+    "Prediction",
     "Record",
     "consistent",
     "drift",

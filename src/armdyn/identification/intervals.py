@@ -36,6 +36,7 @@ _ENOUGH = 50  # residuals of a class that say how they are distributed
 _LEVELS = np.array([0.3, 0.5, 0.68, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995])
 _ROWS = 4_000  # states whose regressor is in memory at a time
 _SIDES = 6  # time, direction, speed, torque, acceleration, position
+_HOLDS = 1.25  # times the friction next to zero speed: what may hold a joint that has come to rest
 _STRETCHES = 8  # of time, which belong to its two halves in turn
 
 
@@ -266,7 +267,7 @@ def noise_bounds(
 
 
 def _holding(problem: Problem, x: np.ndarray, motion: Kinematics) -> np.ndarray:
-    """(M, n) the friction that turns with the direction, next to zero speed, where it is greater."""
+    """(M, n) what may hold a joint at rest: the friction next to zero speed that turns with the direction."""
     surfaces = problem.surfaces
     rows = np.swapaxes(surfaces.at(motion.q), -1, -2)
     found = np.zeros((2, *motion.q.shape))
@@ -275,4 +276,4 @@ def _holding(problem: Problem, x: np.ndarray, motion: Kinematics) -> np.ndarray:
             for k, way in enumerate((1.0, -1.0)):
                 at = TERMS[term].of(Sliding(0.0, way, surfaces.of[e].stribeck_velocity))
                 found[k] += x[p] * float(at) * rows[..., e]
-    return np.asarray(np.abs(found).max(0))
+    return np.asarray(_HOLDS * np.abs(found).max(0))
