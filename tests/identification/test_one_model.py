@@ -10,11 +10,16 @@ import pytest
 from armdyn import Fit, Log, Robot, identify, simulate
 from armdyn.identification import Friction
 from armdyn.report.fit.estimates import friction_curves
+from arms import slowly
 from fit_logs import moved, small_arm
 from real_logs import needs_logs, real_logs
+from simulated_logs import motion_of
 
 # What data leave open may come out as bodies or friction that cannot be.
-pytestmark = pytest.mark.filterwarnings("ignore::armdyn.model.errors.PhysicsWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::armdyn.model.errors.PhysicsWarning"),
+    pytest.mark.filterwarnings("ignore:predictions extrapolate"),
+]
 MODELS = {
     "sharp": Friction(0.0),
     "width": Friction(0.05),
@@ -31,7 +36,7 @@ def rubbing_arm() -> Robot:
     return small_arm().with_friction(dict.fromkeys(("column", "slide", "hand"), terms))
 
 
-@pytest.fixture(scope="module", params=MODELS)
+@pytest.fixture(scope="module", params=[*map(slowly, list(MODELS)[:-1]), "all"])
 def fit(request) -> Fit:
     arm = rubbing_arm()
     return identify(small_arm(), moved(arm, 1, duration=8.0), friction=MODELS[request.param], damping=0)
@@ -108,13 +113,13 @@ def test_a_robot_with_a_width_creeps_and_without_it_sticks(width, tmp_path):
 
 
 @needs_logs
+@pytest.mark.slow
 def test_friction_of_the_panda_at_low_speed_is_that_of_its_saved_robot(tmp_path):
     """The sixth joint's friction below 0.05 rad/s, and how far the saved robot is from slow samples."""
     data = real_logs("panda")
     logs, masks = data.training
     fit = identify(data.robot, logs, samples=masks)
     saved = Robot.load(fit.robot.save(tmp_path / "panda.toml"))
-    assert fit.model.problem.width.any()
     (found,) = fit.compare(data.logs[0])
     slow = np.abs(found.motion.qd[:, 5]) < 0.05
     motion = [x[slow] for x in (found.motion.q, found.motion.qd, found.motion.qdd)]
@@ -124,7 +129,19 @@ def test_friction_of_the_panda_at_low_speed_is_that_of_its_saved_robot(tmp_path)
     assert np.sqrt(np.mean(np.square(left))) < 1.5 * np.sqrt(np.mean(np.square(found.residual[slow, 5])))
 
 
-def test_a_level_that_fades_within_the_width_is_not_offered():
-    from armdyn.identification.selection import FAMILY
-
-    assert all(x.stribeck is None or x.stribeck >= x.width for x in FAMILY)
+@pytest.mark.parametrize("share", [slowly(0.5), 1.0])
+def test_friction_of_a_fit_and_the_friction_of_its_description(share):
+    """What is chosen and found does not depend on what the description says of dry friction."""
+    bare = Robot.load("planar")
+    true = {"viscous": 30.0, "coulomb": 60.0}
+    t, q, qd, qdd = motion_of(bare, 3, duration=8.0, frequency=0.1)
+    arm = bare.with_friction(dict.fromkeys(bare.joints, true))
+    tau = arm.inverse_dynamics(q, qd, qdd)
+    tau += 0.005 * tau.std(0) * np.random.default_rng(0).normal(size=tau.shape)
+    said = bare.with_friction({name: {key: share * x for key, x in true.items()} for name in bare.joints})
+    without, fit = (identify(robot, Log(t, q, tau), damping=0) for robot in (bare, said))
+    assert fit.model.friction == without.model.friction
+    assert fit.training_error == pytest.approx(without.training_error, rel=1e-3)
+    speeds = np.abs(qd).max(0) * np.linspace(0.1, 1, 10)[:, None]
+    found, expected = (robot.friction(speeds) for robot in (fit.robot, arm))
+    np.testing.assert_allclose(found, expected, rtol=0.1)
