@@ -3,13 +3,14 @@
 From a log to its fit: `log` (`Log`, `Record`; in files `log_files`), `looking_over` (a log at the joints),
 `log_set` (all records of a fit), `mistakes` (what logs probably have wrong), `signals` (filters, derivatives,
 states), `template` (the robot whose parameters are sought), `regression` (the regressor, triangular factors,
-least squares), `selection` (filter, friction, damping), `methods` (estimates), `consistency` and
-`pseudo_inertia` (bodies that can exist), `validation`, `fit`, `identify`. `fit_file` keeps fits, `drift`
-compares them. `delay` and `payload` use the same parts; `excitation` plans motions.
+least squares), `selection` (filter, friction, damping), `shown` (what data show), `methods` (estimates),
+`consistency` and `pseudo_inertia` (bodies that can exist), `validation`, `fit`, `identify`. `look` judges
+logs before a fit, `fit_file` keeps fits, `drift` compares them. `delay` and `payload` use the same
+parts; `excitation` plans motions.
 
 Order: errors, pseudo_inertia, consistency, template, excitation/, log, log_files, signals,
-regression, delay, looking_over, log_set, mistakes, selection, methods, payload, validation, fit_file, fit,
-drift, identify.
+regression, delay, looking_over, log_set, mistakes, selection, methods, payload, validation, shown, fit_file,
+fit, look, drift, identify.
 """
 
 from armdyn.identification.consistency import Consistent, consistent
@@ -20,6 +21,7 @@ from armdyn.identification.fit import Fit
 from armdyn.identification.identify import identify, identify_fleet
 from armdyn.identification.log import Log, Record
 from armdyn.identification.log_files import LogFile
+from armdyn.identification.look import Look, look
 from armdyn.identification.selection import Friction
 
 __all__ = [
@@ -32,10 +34,12 @@ __all__ = [
     "IdentificationWarning",
     "Log",
     "LogFile",
+    "Look",
     "Record",
     "consistent",
     "drift",
     "estimate_delay",
     "identify",
     "identify_fleet",
+    "look",
 ]

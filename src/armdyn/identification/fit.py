@@ -20,6 +20,7 @@ from armdyn.identification.log_files import LogFile
 from armdyn.identification.log_set import LogDigest, LogSet, left_out
 from armdyn.identification.regression import RANK, Factors
 from armdyn.identification.selection import NEAR, Chosen, Friction, Trial
+from armdyn.identification.shown import not_shown
 from armdyn.identification.validation import (
     Comparison,
     CrossValidation,
@@ -105,12 +106,12 @@ def _validation(found: Validation) -> dict[str, Any]:
     }
 
 
-def _plain(x: Any) -> Any:
+def plain(x: Any) -> Any:
     """Lists, texts, numbers, truth values and None."""
     if isinstance(x, dict):
-        return {key: _plain(value) for key, value in x.items()}
+        return {key: plain(value) for key, value in x.items()}
     if isinstance(x, list | tuple | np.ndarray):
-        return [_plain(value) for value in x]
+        return [plain(value) for value in x]
     if isinstance(x, bool | np.bool_):
         return bool(x)
     if isinstance(x, float | np.floating):
@@ -271,10 +272,10 @@ def text(fit: Fit, parameters: bool = True) -> str:
     beware = () if fit.validation is None else fit.validation.warnings
     lines += entry("beware", beware)
     lines += entry("notes", fit.notes)
-    return "\n".join(_printable(line.rstrip()) for line in lines)
+    return "\n".join(printable(line.rstrip()) for line in lines)
 
 
-def _printable(line: str) -> str:
+def printable(line: str) -> str:
     """Without what a terminal might act on; names of robots and logs come from files."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
 
@@ -374,7 +375,6 @@ def columns(rows: list[list[str]]) -> list[str]:
 
 LEVEL = 0.99  # of the intervals
 ESSENTIAL = 0.3  # relative standard deviation up to which a parameter counts as known
-OPEN = 1e-6  # of a combination's size: a share in open directions from which it is not shown by the data
 
 
 @dataclass(frozen=True, eq=False)
@@ -415,10 +415,10 @@ class Fit(Shown):
 
     # ---- the base parameters ---------------------------------------------------------------------------
 
-    @cached_property
+    @property
     def base(self) -> BaseParameters:
         """The combinations that torques can show, over the parameters of the model that was fitted."""
-        return self.model.problem.template.robot.base_parameters(friction=True, route="numeric")
+        return self.model.problem.template.base
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -460,11 +460,19 @@ class Fit(Shown):
 
     @cached_property
     def not_shown(self) -> np.ndarray:
-        """(b,) bool: base parameters of which these data say nothing, in the order of `names`."""
-        M, lengths = self.base.matrix, np.abs(self.base.matrix) @ np.ones(len(self.x))
-        if not self.open.shape[1]:
-            return np.zeros(len(M), bool)
-        return np.asarray(np.abs(M @ self.open).max(1) > OPEN * lengths)
+        """(b,) bool: base parameters that keep the description's values, in the order of `names`.
+
+        These data say nothing of them, or less than the description does.
+        """
+        return not_shown(self.base, self.open)
+
+    @property
+    def not_shown_names(self) -> tuple[str, ...]:
+        """Names of the base parameters of which these data say nothing, or less than the description.
+
+        They have the description's values, as near as the rest allows.
+        """
+        return tuple(name for name, hidden in zip(self.names, self.not_shown, strict=True) if hidden)
 
     @property
     def standard_errors(self) -> np.ndarray:
@@ -660,8 +668,7 @@ class Fit(Shown):
             "validation": None if self.validation is None else _validation(self.validation),
             "notes": self.notes,
         }
-        plain: dict[str, Any] = _plain(found)
-        return plain
+        return plain(found)  # type: ignore[no-any-return]
 
     def __str__(self) -> str:
         return self.summary()

@@ -27,6 +27,8 @@ from armdyn.identification.fit import Fit
 from armdyn.identification.log import Log, Record
 from armdyn.identification.log_files import LogFile
 from armdyn.identification.log_set import LogSet, left_out, record_of
+from armdyn.identification.look import looked
+from armdyn.identification.looking_over import MOVED, seen_to_move
 from armdyn.identification.methods import (
     METHODS,
     Estimate,
@@ -45,21 +47,21 @@ from armdyn.identification.selection import (
     enough_records,
     long_records,
 )
+from armdyn.identification.shown import UNSURE, Held, hold, unsure_elsewhere
 from armdyn.identification.template import Free, free_parameters, make_template
 from armdyn.identification.validation import Training, gathered
 from armdyn.identification.validation import validate as validate_fit
 from armdyn.progress import Update, progress_bar, stage
 from armdyn.remarks import Remark, warn
 from armdyn.robot import Robot
-from armdyn.robot.joints import joint_name, joint_units
 
 # ------------------------------------------------------------------------------------------------------------
 # What `identify` was asked for, checked before any work begins.
 
 
 UNDAMPED = ("sequential", "instrumental")
-MOVED = 1e-3  # rad or m: farther than sensors wander at rest,
-SEEN = 1e-6  # and what a motion without noise must exceed
+HOLDING = ("weighted", "robust", "instrumental")  # methods that keep the description where data say less
+ADVICE = 2  # sentences on what to record instead
 WAITING = 32  # parts of logs that are with workers at a time
 NOTES = 10  # of one log, from all its parts
 POSSIBLE = ("weighted", "ordinary", "robust")  # methods that bodies that can exist go with
@@ -216,25 +218,32 @@ def _fitted(train: LogSet, other: LogSet | None, request: Request, executor: Any
     with stage("regression"):
         factors, remarks = collect(train, chosen.problem, executor, update)
     free = request.free.mask(chosen.problem.template)
-    _check_enough(factors, free)
+    _check_enough(train, records, chosen, factors, free)
     with stage("estimating"):
         data = EstimationData(train, chosen, factors, free, request.instruments)
         found = METHODS[request.method](data)
-        x, fitted, noticed = _final(chosen, found, request)
-    notes = [*noticed, *delay_note(chosen.problem, records), *_load_note(robot)]
-    with stage("residuals"):
-        residuals, use = _residuals(train, chosen, x)
-        repeats = repetition(residuals, use, int(free.sum()) - found.open.shape[1])
-        fitted_to = gathered(chosen.problem, x, train)
+        repeats = _repeats(train, chosen, found, free)
+        template = chosen.problem.template
+        held = Held.none(found.x, covariance(found, repeats), found.open)
+        if request.method in HOLDING:
+            held = hold(template, template.base, factors, held)
     training = Training.of(records, chosen.problem)
+    if request.method in HOLDING:
+        _check_shown(train, records, chosen, held, factors, training)
+    with stage("bodies that can exist" if request.consistent else "the robot"):
+        x, fitted, noticed = _final(chosen, found, held, request)
+    with stage("delay"):
+        notes = [*noticed, *delay_note(chosen.problem, records), *_load_note(robot)]
+    with stage("errors"):
+        fitted_to = gathered(chosen.problem, x, train)
     with stage("validation"):
         tried = None if other is None else validate_fit(chosen.problem, x, other, training)
     return Fit(
         robot=fitted,
         described=robot,
         x=x,
-        covariance_x=covariance(found, repeats),
-        open=found.open,
+        covariance_x=held.covariance,
+        open=held.open,
         model=chosen,
         method=request.method,
         free=free,
@@ -257,13 +266,38 @@ def _check_motion(train: LogSet, records: Sequence[Record]) -> None:
     """Refuse logs in which the arm stands in one place: all are looked at where `records` show no motion."""
     if not records or moves(records) or moves(train.records()):
         return
-    travel = np.ptp(np.concatenate([record.q[record.own] for record in records]), axis=0)
-    robot, j = train.robot, int(np.argmax(travel))
-    most = f"{joint_name(robot, j)} moves most, by {travel[j]:.3g} {joint_units(robot, j).position}"
     raise IdentificationError(
-        f"{train.logs[0].name}{' and other logs' * (len(train.logs) > 1)}: the arm stands still: {most}. "
+        f"{_named(train)}: the arm stands still: no joint is seen to move. "
         "Record a motion of all joints, to and fro, slow and fast; excite (armdyn excite) finds one"
     )
+
+
+def _named(train: LogSet) -> str:
+    return f"{train.logs[0].name}{' and other logs' * (len(train.logs) > 1)}"
+
+
+def _check_shown(
+    train: LogSet,
+    records: Sequence[Record],
+    chosen: Chosen,
+    held: Held,
+    factors: Factors,
+    training: Training,
+) -> None:
+    """Refuse logs whose model would not predict other motions, and say what to record instead."""
+    template, covariance = chosen.problem.template, held.without_description()
+    unsure = unsure_elsewhere(template, training.coverage, covariance, factors.sizes())
+    if unsure > UNSURE:
+        worth = f"would be uncertain by {100 * unsure:.0f} %" if unsure < 1 else "would stay unknown"
+        raise _too_little(train, records, f"torques of other motions, as fast, {worth}")
+
+
+def _too_little(train: LogSet, records: Sequence[Record], why: str) -> IdentificationError:
+    """The refusal of logs that show too little, with what to record instead."""
+    found = looked(train, records).advice[:ADVICE]
+    advice = "".join(f". {text[0].upper()}{text[1:]}" for text in found)
+    more = "look (armdyn look) says more"
+    return IdentificationError(f"{_named(train)}: too little for a model: {why}{advice}; {more}")
 
 
 def _doubts(robot: Robot, records: Sequence[Record]) -> list[Remark]:
@@ -279,20 +313,14 @@ def _doubts(robot: Robot, records: Sequence[Record]) -> list[Remark]:
 
 
 def moves(records: Iterable[Record]) -> bool:
-    """Whether a joint is seen to move among the samples that may enter the fit.
-
-    A joint that stays within `MOVED` is seen to if it goes farther than `SEEN` and its neighbouring samples
-    are more alike than distant ones: what differs from sample to sample is noise.
-    """
-    low, high = np.array(np.inf), np.array(-np.inf)
+    """Whether a joint is seen to move among the samples that may enter the fit, or from log to log."""
+    places = []
     for record in records:
         q = record.q[record.own]
-        if len(q):
-            low, high = np.minimum(low, q.min(0)), np.maximum(high, q.max(0))
-            alike = np.square(np.diff(q, axis=0)).sum(0) < np.square(q - q.mean(0)).sum(0)
-            if ((high - low > MOVED) | (alike & (np.ptp(q, axis=0) > SEEN))).any():
-                return True
-    return False
+        if seen_to_move(q).any():
+            return True
+        places += [np.median(q, axis=0)] if len(q) else []
+    return bool(len(places) > 1 and (np.ptp(places, axis=0) > MOVED).any())
 
 
 def collect(
@@ -341,27 +369,39 @@ def _told(name: str, remarks: Iterable[Remark]) -> list[Remark]:
     return found if len(found) <= NOTES else [*found[:NOTES], Remark(more, place=name)]
 
 
-def _check_enough(factors: Factors, free: np.ndarray) -> None:
-    """Refuse no more torques than there are combinations of the parameters that are estimated."""
+def _check_enough(
+    train: LogSet, records: Sequence[Record], chosen: Chosen, factors: Factors, free: np.ndarray
+) -> None:
+    """Refuse hardly more torques than there are combinations of the parameters that are estimated.
+
+    Behind a filter, two samples for each period of the cut-off are independent.
+    """
     R = factors.weighted(factors.sizes())[:, :-1][:, free]
     combinations = int(np.linalg.matrix_rank(R, RANK * np.linalg.norm(R, 2)))
-    torques = int(factors.rows.sum())
+    torques, cutoff = int(factors.rows.sum()), chosen.problem.cutoff
     if torques <= combinations:
-        raise IdentificationError(
-            f"{torques} torques are too few to tell {combinations} combinations of parameters; "
-            "a longer log is needed"
-        )
+        why = f"{torques} torques are too few to tell {combinations} combinations of parameters"
+        raise _too_little(train, records, why)
+    if cutoff is None:
+        return
+    rate = max(part.rate for record in records for part in chosen.problem.states(record))
+    independent = int(torques * min(1.0, 2 * cutoff / rate))
+    if independent < combinations:
+        why = f"below {cutoff:.3g} Hz, where the arm moves, it has {independent} independent torques for "
+        raise _too_little(train, records, f"{why}{combinations} combinations of parameters")
 
 
-def _final(chosen: Chosen, found: Estimate, request: Request) -> tuple[np.ndarray, Robot, tuple[str, ...]]:
+def _final(
+    chosen: Chosen, found: Estimate, held: Held, request: Request
+) -> tuple[np.ndarray, Robot, tuple[str, ...]]:
     """The estimates (p,) as they are, or what is nearest to them that bodies can have; robot and notes."""
     template = chosen.problem.template
     if not request.consistent:
-        robot = template.robot.with_parameters(found.x)
+        robot = template.robot.with_parameters(held.x)
         text = "pulls the estimates toward the description; standard errors do not count it"
         damped = [f"a damping of {chosen.damping:g} {text}"] if chosen.damping else []
-        return found.x, robot, (*found.notes, *damped, *_impossible(robot))
-    R = found.factors.weighted(found.scale)
+        return held.x, robot, (*found.notes, *damped, *_impossible(robot))
+    R = np.vstack([found.factors.weighted(found.scale), held.as_rows(template.prior)])
     nominal = request.prior is None or (isinstance(request.prior, str) and request.prior == "nominal")
     prior = template.prior if nominal else request.prior
     speeds = chosen.greatest[: template.robot.n]
@@ -383,14 +423,14 @@ def _others(validate: Any, train: LogSet) -> LogSet | None:
     return train.rest() if rest else LogSet.of(train.robot, validate)
 
 
-def _residuals(train: LogSet, chosen: Chosen, x: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Residuals of as many states as are enough to see how alike neighbours are, and their use."""
+def _repeats(train: LogSet, chosen: Chosen, found: Estimate, free: np.ndarray) -> np.ndarray:
+    """(n,) samples that count as one, from as many states as are enough to see how alike neighbours are."""
     residuals, use = [], []
     for record in long_records(train, chosen.problem.cutoff):
         for part in chosen.problem.states(record):
-            residuals.append(part.tau - chosen.problem.seen_torques(part, x))
+            residuals.append(part.tau - chosen.problem.seen_torques(part, found.x))
             use.append(part.use)
-    return residuals, use
+    return repetition(residuals, use, int(free.sum()) - found.open.shape[1])
 
 
 def _impossible(robot: Robot) -> list[str]:
