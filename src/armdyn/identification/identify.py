@@ -401,7 +401,7 @@ def _final(
         text = "pulls the estimates toward the description; standard errors do not count it"
         damped = [f"a damping of {chosen.damping:g} {text}"] if chosen.damping else []
         return held.x, robot, (*found.notes, *damped, *_impossible(robot))
-    R = np.vstack([found.factors.weighted(found.scale), held.as_rows(template.prior)])
+    R = found.factors.weighted(found.scale)
     nominal = request.prior is None or (isinstance(request.prior, str) and request.prior == "nominal")
     prior = template.prior if nominal else request.prior
     speeds = chosen.greatest[: template.robot.n]

@@ -399,7 +399,8 @@ def _advice(seen: Look) -> Iterator[str]:
         times = sorted({int(seen.turns[j]) for j in few})
         often = f"{times[0]} to {times[-1]} times" if len(times) > 1 else counted(times[0], "time")
         names = _joined([joint_name(robot, j) for j in few])
-        yield f"{names} turned round {often}: let them go to and fro more often, at several speeds"
+        them = "it" if len(few) == 1 else "them"
+        yield f"{names} turned round {often}: let {them} go to and fro more often, at several speeds"
     if hidden := [row.name for row in seen.parameters if not row.shown]:
         text = "excite (armdyn excite) finds a motion within the limits that shows all parameters"
         yield f"nothing, or less than the description, is shown of {_some(hidden)}: {text}"

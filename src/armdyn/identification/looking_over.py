@@ -233,7 +233,9 @@ def _refuse_running_back(found: Kept) -> None:
         after <= found.t[0] + RESTART * (before - found.t[0]) and len(rest) > 1 and (rest >= after).all()
     )
     if restarts or (len(back) == 1 and len(rest) > 3 and rest[-1] < before):
-        raise found.refusal(f"{what}: these look like two recordings in one log; log.split() separates them")
+        raise found.refusal(
+            f"{what}: these look like two recordings in one log; cut it there, as log.split() does"
+        )
     raise found.refusal(
         f"{what}: which samples follow each other is not known; put the rows in order, or leave wrong "
         "ones out"
@@ -863,8 +865,7 @@ def transmission(log: Log, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
     n = robot.n - len(robot.model.elastic)  # torques act on as many coordinates
     if real.sum() != n:
         raise IdentificationError(
-            f"{log.name}: '{robot.name}' has motors at {real.sum()} of its {n} joints; "
-            "give transmission= to Log"
+            f"{log.name}: '{robot.name}' has motors at {real.sum()} of its {n} joints; give transmission="
         )
     K, shift = robot.transmission[real], robot.drives.shift[real]
     if np.linalg.matrix_rank(K) < n:
@@ -880,10 +881,10 @@ def constants(log: Log, robot: Robot) -> np.ndarray:
         return log.torque_constant
     found = robot.drives.torque_constant[list(robot.drives.geared)]
     if len(found) != robot.n - len(robot.model.elastic):
-        raise IdentificationError(f"{log.name}: currents need torque constants: give torque_constant= to Log")
+        raise IdentificationError(f"{log.name}: currents need torque constants: give torque_constant=")
     if (found == 1).all():
         text = f"all torque constants of '{robot.name}' are 1 N m/A, which is what they are where "
-        text += "a description does not give them; give torque_constant= to Log if they differ"
+        text += "a description does not give them; where they differ, give torque_constant="
         warn([Remark(text, "warning", log.name)], IdentificationWarning, 6)
     return found
 

@@ -22,7 +22,6 @@ from armdyn.robot.base_parameters import BaseParameters
 from armdyn.robot.joints import joint_limits, revolute_joints
 
 AGAINST = np.sqrt(2)  # standard errors: E (x̂ − x₀)² is δ² + s², so that less than √2 s leaves δ below s
-KEPT = 10.0  # standard errors are the size over this, where bodies that can exist have to give way
 OPEN = 1e-6  # of a combination's size: a share in open directions from which it is not shown by the data
 UNSURE = 0.25  # of the torques: other motions that are not predicted better show that too little was recorded
 STATES = 300  # of other motions
@@ -37,12 +36,11 @@ class Held:
     covariance: np.ndarray  # (p, p), the description's values being uncertain by the sizes
     open: np.ndarray  # (p, k) directions that the data do not show
     rows: np.ndarray  # (h, p) the combinations that are held
-    sizes: np.ndarray  # (h,) how large they may be
 
     @staticmethod
     def none(x: np.ndarray, covariance: np.ndarray, open_: np.ndarray) -> Held:
         """Nothing is held."""
-        return Held(x, covariance, open_, np.zeros((0, len(x))), np.zeros(0))
+        return Held(x, covariance, open_, np.zeros((0, len(x))))
 
     def without_description(self) -> np.ndarray:
         """(p, p) the covariance if the description's values of what is held were exact."""
@@ -51,10 +49,6 @@ class Held:
             v = row @ L / max(float(np.linalg.norm(row @ L)), 1e-300)
             L = L - np.outer(L @ v, v)
         return np.asarray(L @ L.T)
-
-    def as_rows(self, prior: np.ndarray) -> np.ndarray:
-        """(h, p + 1) rows [A b] of least squares that keep the combinations near their values of `prior`."""
-        return np.column_stack([self.rows, self.rows @ prior]) * (KEPT / self.sizes)[:, None]
 
 
 def hold(template: Template, base: BaseParameters, factors: Factors, found: Held) -> Held:
@@ -76,7 +70,7 @@ def hold(template: Template, base: BaseParameters, factors: Factors, found: Held
         may[k] = False
         held.append(k)
     more = np.column_stack([found.open, base.right_inverse[:, held]])
-    return Held(x, L @ L.T if held else found.covariance, more, M[held], sizes[held])
+    return Held(x, L @ L.T if held else found.covariance, more, M[held])
 
 
 def _root(covariance: np.ndarray) -> np.ndarray:
