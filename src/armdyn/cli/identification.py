@@ -618,11 +618,12 @@ def _mask(log: Log, spans: Sequence[str]) -> np.ndarray:
         start, colon, end = text.partition(":")
         if not colon:
             raise ArmdynError(f"--time: expected START:END in seconds, found '{text}'")
-        low, high = (number_list(x or other, "--time") for x, other in ((start, "-1e300"), (end, "1e300")))
+        low = -np.inf if not start.strip() else numbers(start, "--time", 1)[0]
+        high = np.inf if not end.strip() else numbers(end, "--time", 1)[0]
         found |= (log.t >= low) & (log.t < high)
     if not found.any():
         span = f"{np.nanmin(log.t):g} to {np.nanmax(log.t):g} s"
-        raise ArmdynError(f"--time: {log.name} has no sample there; it goes from {span}")
+        raise ArmdynError(f"--time: {log.name} has no sample there, it has {span}")
     return found
 
 

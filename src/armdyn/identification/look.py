@@ -30,7 +30,7 @@ from armdyn.identification.selection import (
     enough_records,
     greatest_speeds,
 )
-from armdyn.identification.shown import UNSURE, Held, hold, not_shown, unsure_elsewhere
+from armdyn.identification.shown import Held, hold, not_shown, unsure_elsewhere
 from armdyn.identification.signals import Kinematics, cutoff_of_motion, kinematics, states
 from armdyn.identification.template import FrictionTerms, Surfaces, free_parameters, make_template
 from armdyn.identification.validation import Coverage
@@ -47,6 +47,9 @@ LITTLE = 0.3  # of a limit
 SHORT = 5.0  # s
 QUIET = 0.1  # of a joint's accelerations: noise that a filter may let through
 LOUD = 0.3  # of a joint's accelerations: more noise than this hides inertia
+TOO_UNSURE = (
+    0.25  # of the torques of other motions; the model that identify chooses is surer than a plain one
+)
 RESTING = 0.5  # of the time: a log that is mostly standing still
 TOLD = 8  # names in one sentence
 
@@ -110,8 +113,8 @@ class Look(Shown):
 
     @property
     def enough(self) -> bool:
-        """Whether `identify` takes the logs: a model of them predicts other motions at all."""
-        return bool(self.moving.any()) and self.unsure < UNSURE
+        """Whether a model of the logs would predict other motions at all."""
+        return bool(self.moving.any()) and self.unsure < TOO_UNSURE
 
     def summary(self) -> str:
         """Sampling, noise and motion of each joint, what can be identified, and what to record next."""
@@ -226,9 +229,9 @@ def _cutoff(records: Sequence[Record]) -> float | None:
         return None
     record, part = _longest(records)
     rate, q = record.rate, record.q[part]
-    highest = min(FASTEST, NYQUIST_SHARE * rate, cutoff_of_motion(record) or CUTOFF)
+    highest = min(FASTEST, NYQUIST_SHARE * rate)
     if len(q) < 64:
-        return highest
+        return min(highest, cutoff_of_motion(record) or CUTOFF)
     f, power = welch(q, rate, nperseg=min(len(q), max(64, int(8 * rate))), axis=0)
     accelerations = np.cumsum(power * (2 * np.pi * f[:, None]) ** 4, axis=0) * f[1]
     noise = white_noise(q, rate)
@@ -510,7 +513,8 @@ def _sampled(found: Sampling) -> str:
 def _filtered(seen: Look) -> str:
     if seen.cutoff is None:
         return "none: the logs have accelerations"
-    return f"above {seen.cutoff:.3g} Hz positions show noise and no motion; a fit will filter there or lower"
+    text = f"up to {seen.cutoff:.3g} Hz the noise of positions is little of the accelerations"
+    return f"{text}; a fit filters there or lower"
 
 
 def _late(delay: Delay | None) -> str:
