@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
@@ -247,7 +246,8 @@ class LogReading:
         try:
             logs = [Log.load(path, **options) for path in paths]
         except ArmdynError as error:  # "run.csv: units: …"
-            raise ArmdynError(re.sub(r"(?<=: )(columns|units)(?=: )", r"--\1", str(error))) from None
+            name, colon, rest = str(error).partition(": ")
+            raise ArmdynError(f"{name}{colon}{in_options(rest)}") from None
         frame = self.wrench_frame
         if frame is not None and all(log.wrench is None for log in logs):
             raise ArmdynError(f"--wrench-frame: found '{frame.value}', but no log has a wrench")
@@ -285,10 +285,10 @@ def _without_delay(robot: Robot, log: Log) -> Log:
 def _matrix(text: str | None, option: str) -> Any:
     if text is None:
         return None
-    rows = [number_list(row, option) for row in text.split(";") if row.strip()]
-    if len({np.size(row) for row in rows}) != 1:
+    rows = [np.atleast_1d(np.asarray(number_list(row, option))) for row in text.split(";") if row.strip()]
+    if len({len(row) for row in rows}) != 1:
         raise ArmdynError(f"{option}: expected n numbers, or n rows of as many, found '{text}'")
-    return np.atleast_1d(rows[0]) if len(rows) == 1 else np.array(rows)
+    return rows[0] if len(rows) == 1 else np.array(rows)
 
 
 def takes_logs(verb: Callable[..., None]) -> Callable[..., None]:
@@ -549,7 +549,7 @@ def identify(
     _check_apart(outputs, inputs)
     arm = robot.load()
     asked = _friction(friction)
-    near = prior if prior in (None, "nominal", "geometric") else Robot.load(str(prior))
+    near = _prior(prior)
     with stage("reading"):
         read = reading.read(arm, [*logs, *other])
         exact = reading.read(arm, instruments) if instruments else None
@@ -603,6 +603,15 @@ def _friction(text: str) -> Any:
             )
         given[name] = float(numbers(value, "--friction", 1)[0]) if equals else True
     return Friction(**given)
+
+
+def _prior(given: str | None) -> str | Robot | None:
+    if given in (None, "nominal", "geometric"):
+        return given
+    try:
+        return Robot.load(str(given))
+    except ArmdynError as error:
+        raise ArmdynError(f"--prior: {error}") from None
 
 
 def _parameters(given: list[str] | None) -> Any:

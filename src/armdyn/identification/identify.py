@@ -60,7 +60,8 @@ from armdyn.robot import Robot
 
 
 UNDAMPED = ("sequential", "instrumental")
-HOLDING = ("weighted", "robust", "instrumental")  # methods that keep the description where data say less
+HOLDING = ("weighted", "robust")  # methods that keep the description where data say less
+WORSE = 2.0  # times what is left of a log's own torques: noise alone makes no log too little
 ADVICE = 2  # sentences on what to record instead
 WAITING = 32  # parts of logs that are with workers at a time
 NOTES = 10  # of one log, from all its parts
@@ -130,7 +131,7 @@ def _check_possible(consistent: Any, prior: Any, method: str, damping: float | N
         raise IdentificationError(f"consistent: found {shown(consistent)}; True or False is expected")
     if not consistent:
         if prior is not None:
-            raise IdentificationError("prior is for consistent=True; without it the description is the prior")
+            raise IdentificationError("prior: for consistent=True; without it the description is the prior")
         return
     if method not in POSSIBLE:
         text = ", ".join(POSSIBLE)
@@ -284,12 +285,15 @@ def _check_shown(
     factors: Factors,
     training: Training,
 ) -> None:
-    """Refuse logs whose model would not predict other motions, and say what to record instead."""
+    """Refuse logs whose model would not predict other motions, though it explains theirs."""
     template, covariance = chosen.problem.template, held.without_description()
     unsure = unsure_elsewhere(template, training.coverage, covariance, factors.sizes())
-    if unsure > UNSURE:
+    squares, all_squares = (factors.squares(x).sum() for x in (held.x, 0 * held.x))
+    left = float(np.sqrt(squares / max(float(all_squares), 1e-300)))
+    if unsure > max(UNSURE, WORSE * left):
         worth = f"would be uncertain by {100 * unsure:.0f} %" if unsure < 1 else "would stay unknown"
-        raise _too_little(train, records, f"torques of other motions, as fast, {worth}")
+        here = f"of these, a model leaves {100 * left:.2g} %"
+        raise _too_little(train, records, f"torques of other motions, as fast, {worth}; {here}")
 
 
 def _too_little(train: LogSet, records: Sequence[Record], why: str) -> IdentificationError:

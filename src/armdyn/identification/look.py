@@ -388,14 +388,14 @@ def _advice(seen: Look) -> Iterator[str]:
     if (resting := seen.rest[seen.moving].min()) > RESTING:
         yield f"all joints stand still for {100 * resting:.0f} % of the time or more: leave out the pauses"
     if still := np.flatnonzero(~seen.moving).tolist():
-        hidden = _some([name for j in still for name in _hidden(seen, j)])
+        without = _some([name for j in still for name in _hidden(seen, j)])
         names = _joined([joint_name(robot, j) for j in still])
         never = "never moves: move it" if len(still) == 1 else "never move: move them"
-        yield f"{names} {never} to and fro, slow and fast; this hides {hidden}"
+        yield f"{names} {never} to and fro, slow and fast; this hides {without}"
     for j in np.flatnonzero(seen.moving).tolist():
         if said := list(_of_joint(seen, j)):
-            hidden = _hidden(seen, j)
-            hides = f"; this hides {_some(hidden)}" if hidden else ""
+            poorly = _hidden(seen, j)
+            hides = f"; this hides {_some(poorly)}" if poorly else ""
             yield f"{joint_name(robot, j)} {'; it '.join(said)}{hides}"
     few = [j for j in range(robot.n) if seen.moving[j] and seen.turns[j] < ENOUGH_TURNS and _hidden(seen, j)]
     if few and sampling.duration >= SHORT:

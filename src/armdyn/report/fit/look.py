@@ -82,7 +82,7 @@ def plot_speeds(look: Look, *, ax: Given = None) -> Figure:
         fastest = float(np.abs(v).max()) or 1.0
         panel.hist(
             v,
-            np.linspace(-fastest, fastest, _BINS + 1),
+            np.linspace(-fastest, fastest, _BINS + 1).tolist(),
             weights=np.full(len(v), 100 / len(v)),
             color=COLOURS[1],
         )
