@@ -61,7 +61,7 @@ from armdyn.robot import Robot
 
 UNDAMPED = ("sequential", "instrumental")
 HOLDING = ("weighted", "robust")  # methods that keep the description where data say less
-WORSE = 2.0  # times what is left of a log's own torques: noise alone makes no log too little
+WORSE = 3.0  # times what is left of a log's own torques: noise alone makes no log too little
 ADVICE = 2  # sentences on what to record instead
 WAITING = 32  # parts of logs that are with workers at a time
 NOTES = 10  # of one log, from all its parts
