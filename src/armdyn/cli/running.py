@@ -64,6 +64,7 @@ _OPTIONS: ContextVar[dict[str, str] | None] = ContextVar("options", default=None
 _VALUE = r"\{[^{}]*\}|\[[^\[\]]*\]|'[^']*'|\"[^\"]*\"|[-+\w.…]+|"
 _CALL = re.compile(rf"(?:\w+(?:\.\w+)?\(…, )(\w+=(?:{_VALUE}))\)")  # identify(…, consistent=True)
 _GIVEN = re.compile(rf"(?<![\w.])(\w+)=({_VALUE})(?=[ ,;.?)]|$)")
+_TWICE = re.compile(r"(--[\w-]+ \S+) and \1 take\b")  # Log(…, delay=1) and Log.load(…, delay=1) take it out
 _PAIR = re.compile(r"['\"](\w+)['\"]: *(\[[^\]]*\]|[^,]+)")
 
 
@@ -78,7 +79,8 @@ def in_options(text: str) -> str:
         return found[1] if found[1].partition("=")[0] in options else found[0]
 
     text = re.sub(r"^(joint \d+: )?(\w+)(?=: )", named, text)
-    return _GIVEN.sub(lambda found: _given(options, *found.groups()) or found[0], _CALL.sub(called, text))
+    text = _GIVEN.sub(lambda found: _given(options, *found.groups()) or found[0], _CALL.sub(called, text))
+    return _TWICE.sub(r"\1 takes", text)
 
 
 def _given(options: dict[str, str], name: str, value: str) -> str:

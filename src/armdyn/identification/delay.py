@@ -80,7 +80,7 @@ def delay_note(problem: Problem, records: Sequence[Record]) -> list[str]:
         return []
     given = {record.delay for record in records}
     how = f"delay={found.seconds + min(given):.3g}"
-    return [f"{found}; {how} takes it out"]
+    return [f"{found}; Log(…, {how}) and Log.load(…, {how}) take it out"]
 
 
 def delay_of_states(

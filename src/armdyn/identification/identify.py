@@ -286,8 +286,8 @@ def _check_shown(
     training: Training,
 ) -> None:
     """Refuse logs whose model would not predict other motions, though it explains theirs."""
-    template, covariance = chosen.problem.template, held.without_description()
-    unsure = unsure_elsewhere(template, training.coverage, covariance, factors.sizes())
+    template, covariance = chosen.problem.template, held.of_data
+    unsure = unsure_elsewhere(template, training.coverage, covariance, factors)
     squares, all_squares = (factors.squares(x).sum() for x in (held.x, 0 * held.x))
     left = float(np.sqrt(squares / max(float(all_squares), 1e-300)))
     if unsure > max(UNSURE, WORSE * left):

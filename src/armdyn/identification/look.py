@@ -338,7 +338,7 @@ def _foretold(
     hidden |= not_shown(base, held.open)
     coverage = [Coverage.of(part.motion, part.use) for part in parts if part.use.any()]
     moved = sum(coverage[1:], coverage[0])
-    unsure = unsure_elsewhere(problem.template, moved, held.without_description(), factors.sizes())
+    unsure = unsure_elsewhere(problem.template, moved, held.of_data, factors)
     left = factors.squares(found.x).sum() / max(float(factors.squares(0 * found.x).sum()), 1e-300)
     rows = _rows(robot, problem, base, found.x, np.where(hidden, np.inf, errors))
     return rows, unsure, float(np.sqrt(left))

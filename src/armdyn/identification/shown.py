@@ -33,44 +33,48 @@ class Held:
     """Estimates of all parameters with some base parameters held at the description's values."""
 
     x: np.ndarray  # (p,)
-    covariance: np.ndarray  # (p, p), the description's values being uncertain by the sizes
+    covariance: np.ndarray  # (p, p), the description's values being uncertain by the sizes of the parameters
+    of_data: np.ndarray  # (p, p) the same, these values being exact
     open: np.ndarray  # (p, k) directions that the data do not show
-    rows: np.ndarray  # (h, p) the combinations that are held
 
     @staticmethod
     def none(x: np.ndarray, covariance: np.ndarray, open_: np.ndarray) -> Held:
         """Nothing is held."""
-        return Held(x, covariance, open_, np.zeros((0, len(x))))
-
-    def without_description(self) -> np.ndarray:
-        """(p, p) the covariance if the description's values of what is held were exact."""
-        L = _root(self.covariance)
-        for row in self.rows:
-            v = row @ L / max(float(np.linalg.norm(row @ L)), 1e-300)
-            L = L - np.outer(L @ v, v)
-        return np.asarray(L @ L.T)
+        return Held(x, covariance, covariance, open_)
 
 
 def hold(template: Template, base: BaseParameters, factors: Factors, found: Held) -> Held:
     """The estimates without what the description knows better."""
-    M, prior, x, L = base.matrix, template.prior, found.x, _root(found.covariance)
+    M, prior, x = base.matrix, template.prior, found.x
+    exact = uncertain = _root(found.covariance)
     sizes = _sizes(template, base, factors)
     may = ~not_shown(base, found.open)
     held: list[int] = []
     while True:
-        errors = np.linalg.norm(M @ L, axis=1)
+        errors = np.linalg.norm(M @ exact, axis=1)
         against = np.abs(M @ (x - prior))
         unsure = may & (errors > sizes) & (against < AGAINST * errors)
         if not unsure.any():
             break
         k = int(np.argmax(np.where(unsure, errors / sizes, 0.0)))
-        v = M[k] @ L / errors[k]
-        x = x - (L @ v) * (M[k] @ (x - prior)) / errors[k]
-        L = L - np.outer(L @ v, v) * (1 - sizes[k] / errors[k])
+        gain = exact @ (M[k] @ exact) / errors[k] ** 2
+        x = x - gain * (M[k] @ (x - prior))
+        exact = _known(exact, M[k], 0.0)
+        uncertain = _known(uncertain, M[k], float(sizes[k]))
         may[k] = False
         held.append(k)
+    if not held:
+        return found
     more = np.column_stack([found.open, base.right_inverse[:, held]])
-    return Held(x, L @ L.T if held else found.covariance, more, M[held])
+    return Held(x, uncertain @ uncertain.T, exact @ exact.T, more)
+
+
+def _known(L: np.ndarray, row: np.ndarray, error: float) -> np.ndarray:
+    """The root L of a covariance once the combination `row` (p,) is known with this standard error."""
+    v = row @ L
+    size = max(float(np.linalg.norm(v)), 1e-300)
+    v = v / size
+    return np.asarray(L - np.outer(L @ v, v) * max(1 - error / size, 0.0))
 
 
 def _root(covariance: np.ndarray) -> np.ndarray:
@@ -118,10 +122,8 @@ def _kind(parameter: Parameter) -> tuple[int, str, str]:
 # How sure a model is of other motions.
 
 
-def unsure_elsewhere(
-    template: Template, seen: Coverage, covariance: np.ndarray, torques: np.ndarray
-) -> float:
-    """Standard error of the torques of other motions, as a part of `torques` (n,), all joints together.
+def unsure_elsewhere(template: Template, seen: Coverage, covariance: np.ndarray, factors: Factors) -> float:
+    """Standard error of the torques of other motions, as a part of those recorded, all joints together.
 
     They go through the whole range of the joints, at the speeds and accelerations that were seen. Of a closed
     chain, whose coordinates may not be anywhere, they keep to the range that was seen.
@@ -137,4 +139,6 @@ def unsure_elsewhere(
     qdd = rng.normal(size=q.shape) * seen.greatest_acceleration / GREATEST
     Y = np.asarray(template.robot.regressor(q, qd, qdd))
     spread = np.einsum("mjp,pq,mjq->j", Y, covariance, Y) / len(q)
-    return float(np.sqrt(np.maximum(spread, 0.0).sum() / max(float(np.square(torques).sum()), 1e-300)))
+    recorded = factors.rows > 0
+    torques = float(np.square(factors.sizes()[recorded]).sum())
+    return float(np.sqrt(np.maximum(spread[recorded], 0.0).sum() / max(torques, 1e-300)))
