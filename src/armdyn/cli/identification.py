@@ -523,8 +523,9 @@ def identify(
         ),
     ] = None,
     consistent: Annotated[
-        bool, typer.Option("--consistent", help="Only bodies that can exist (needs armdyn[identify]).")
-    ] = False,
+        bool | None,
+        typer.Option("--consistent/--free", help="Only bodies that can exist (the default), or any numbers."),
+    ] = None,
     prior: Annotated[
         str | None,
         typer.Option(help="What bodies that can exist are near to: nominal, geometric, or another robot."),

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.signal import welch
 
 from armdyn.display import Shown
+from armdyn.identification.coverage import Coverage
 from armdyn.identification.delay import Delay, delay_of
 from armdyn.identification.errors import IdentificationError, check, on_one_thread
 from armdyn.identification.fit import ESSENTIAL, EstimateRow, columns, entry, plain, printable, unit
@@ -30,10 +31,9 @@ from armdyn.identification.selection import (
     enough_records,
     greatest_speeds,
 )
-from armdyn.identification.shown import Held, hold, not_shown, unsure_elsewhere
+from armdyn.identification.shown import Held, coverage_of, hold, not_shown, unsure_elsewhere
 from armdyn.identification.signals import Kinematics, cutoff_of_motion, kinematics, states
 from armdyn.identification.template import FrictionTerms, Surfaces, free_parameters, make_template
-from armdyn.identification.validation import Coverage
 from armdyn.progress import progress_bar, stage
 from armdyn.remarks import Remark
 from armdyn.robot import Robot
@@ -186,7 +186,7 @@ def looked(given: LogSet, records: Sequence[Record]) -> Look:
         robot=robot,
         logs=tuple(dict.fromkeys(log.name for log in given.logs)),
         sampling=_sampling(given, records),
-        coverage=Coverage.of(moved, use),
+        coverage=Coverage.of(moved, np.concatenate([record.tau for record in records]), use),
         moving=np.any([seen_to_move(record.q[record.own]) for record in records], axis=0),
         rest=(np.abs(speeds) <= REST * fastest).mean(0),
         slow=(np.abs(speeds) <= SLOW * fastest).mean(0),
@@ -334,10 +334,9 @@ def _foretold(
     base = problem.template.base
     hidden = not_shown(base, found.open)
     errors = np.sqrt(np.maximum(np.einsum("kp,pq,kq->k", base.matrix, C, base.matrix), 0.0))
-    held = hold(problem.template, base, factors, Held.none(found.x, C, found.open))
-    hidden |= not_shown(base, held.open)
-    coverage = [Coverage.of(part.motion, part.use) for part in parts if part.use.any()]
-    moved = sum(coverage[1:], coverage[0])
+    held = hold(problem.template, factors, Held.none(base, found.x, C), found.open)
+    hidden |= held.which
+    moved = coverage_of(parts)
     unsure = unsure_elsewhere(problem.template, moved, held.of_data, factors)
     left = factors.squares(found.x).sum() / max(float(factors.squares(0 * found.x).sum()), 1e-300)
     rows = _rows(robot, problem, base, found.x, np.where(hidden, np.inf, errors))

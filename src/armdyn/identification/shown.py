@@ -9,20 +9,24 @@ dynamics parameters of robots", 5th Int. Conf. on Advanced Robotics, Pisa 1991).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 
 import numpy as np
 
+from armdyn.identification.coverage import Coverage
+from armdyn.identification.intervals import OPEN
 from armdyn.identification.regression import ROUNDING, Factors
+from armdyn.identification.signals import States
 from armdyn.identification.template import Template
-from armdyn.identification.validation import Coverage
 from armdyn.model.inertia import ENTRIES
 from armdyn.model.parameters import Parameter
 from armdyn.robot.base_parameters import BaseParameters
 from armdyn.robot.joints import joint_limits, revolute_joints
 
 AGAINST = np.sqrt(2)  # standard errors: E (x̂ − x₀)² is δ² + s², so that less than √2 s leaves δ below s
-OPEN = 1e-6  # of a combination's size: a share in open directions from which it is not shown by the data
 UNSURE = 0.1  # of the torques: other motions that are not predicted better show that too little was recorded
 STATES = 300  # of other motions
 GREATEST = 3.0  # root mean squares of an acceleration are the greatest
@@ -35,21 +39,21 @@ class Held:
     x: np.ndarray  # (p,)
     covariance: np.ndarray  # (p, p), the description's values being uncertain by the sizes of the parameters
     of_data: np.ndarray  # (p, p) the same, these values being exact
-    open: np.ndarray  # (p, k) directions that the data do not show
+    which: np.ndarray  # (b,) bool: the base parameters that are held
 
     @staticmethod
-    def none(x: np.ndarray, covariance: np.ndarray, open_: np.ndarray) -> Held:
+    def none(base: BaseParameters, x: np.ndarray, covariance: np.ndarray) -> Held:
         """Nothing is held."""
-        return Held(x, covariance, covariance, open_)
+        return Held(x, covariance, covariance, np.zeros(len(base), bool))
 
 
-def hold(template: Template, base: BaseParameters, factors: Factors, found: Held) -> Held:
-    """The estimates without what the description knows better."""
+def hold(template: Template, factors: Factors, found: Held, open_: np.ndarray) -> Held:
+    """The estimates without what the description knows better; `open_` (p, k) are shown by nothing."""
+    base = template.base
     M, prior, x = base.matrix, template.prior, found.x
     exact = uncertain = _root(found.covariance)
     sizes = _sizes(template, base, factors)
-    may = ~not_shown(base, found.open)
-    held: list[int] = []
+    may, which = ~not_shown(base, open_), found.which.copy()
     while True:
         errors = np.linalg.norm(M @ exact, axis=1)
         against = np.abs(M @ (x - prior))
@@ -61,12 +65,8 @@ def hold(template: Template, base: BaseParameters, factors: Factors, found: Held
         x = x - gain * (M[k] @ (x - prior))
         exact = _known(exact, M[k], 0.0)
         uncertain = _known(uncertain, M[k], float(sizes[k]))
-        may[k] = False
-        held.append(k)
-    if not held:
-        return found
-    more = np.column_stack([found.open, base.right_inverse[:, held]])
-    return Held(x, uncertain @ uncertain.T, exact @ exact.T, more)
+        may[k], which[k] = False, True
+    return Held(x, uncertain @ uncertain.T, exact @ exact.T, which) if which.any() else found
 
 
 def _known(L: np.ndarray, row: np.ndarray, error: float) -> np.ndarray:
@@ -120,6 +120,12 @@ def _kind(parameter: Parameter) -> tuple[int, str, str]:
 
 # ------------------------------------------------------------------------------------------------------------
 # How sure a model is of other motions.
+
+
+def coverage_of(parts: Iterable[States]) -> Coverage:
+    """Where states moved, with the torques that were measured there."""
+    found = [Coverage.of(part.motion, part.tau, part.use) for part in parts if part.use.any()]
+    return reduce(add, found)
 
 
 def unsure_elsewhere(template: Template, seen: Coverage, covariance: np.ndarray, factors: Factors) -> float:

@@ -16,6 +16,7 @@ from armdyn.identification.fit import Fit
 from armdyn.identification.look import Look
 from armdyn.motion.trajectory import Trajectory
 from armdyn.progress import progress_bar, stage
+from armdyn.report.fit.coverage import write_coverage
 from armdyn.report.fit.estimates import write_estimates, write_friction, write_residuals
 from armdyn.report.fit.excitation import write_excitation
 from armdyn.report.fit.look import write_advice, write_joints, write_noise, write_parameters
@@ -68,6 +69,7 @@ FIT_SECTIONS = (
     Section("friction", "Friction", write_friction),
     Section("estimates", "Estimates", write_estimates),
     Section("residuals", "What is left", write_residuals),
+    Section("coverage", "Where the model holds", write_coverage),
     Section("unknown", "What is not known, and which motion would show it", write_unknown),
 )
 
