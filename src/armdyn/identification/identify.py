@@ -421,7 +421,7 @@ def _final(
     notes = (*found.notes, *damped)
     if request.consistent is not False:
         try:
-            bodies = _bodies(chosen, found, request)
+            bodies = _bodies(chosen, found, held, request)
         except NothingPossibleError as reason:
             if request.consistent:
                 raise
@@ -432,13 +432,13 @@ def _final(
     return held.x, robot, None, (*notes, *_impossible(template, held.x, robot, request))
 
 
-def _bodies(chosen: Chosen, found: Estimate, request: Request) -> Consistent:
+def _bodies(chosen: Chosen, found: Estimate, held: Held, request: Request) -> Consistent:
     """What bodies can have, nearest to the estimates as the method's errors measure it."""
     template = chosen.problem.template
     R = found.factors.weighted(found.scale)
     A, b = R[:, :-1], R[:, -1]
-    if request.method in UNDAMPED:  # their estimates are not those of least squares: these are what counts
-        seen = A @ found.x
+    if request.method in UNDAMPED or held.which.any():  # estimates that are not those of least squares count
+        seen = A @ held.x
         A, b = np.vstack([A, np.zeros(A.shape[1])]), np.append(seen, np.linalg.norm(seen - b))
     return possible(
         template.robot,
