@@ -184,7 +184,7 @@ WRONG = {
             ("identify", "planar", "log.csv"),
             {
                 "--instruments": ["nosuch.csv"],
-                "--prior": ["nosuch", "nominal"],
+                "--prior": ["nosuch"],
                 "--report": ["nowhere/x.html", "."],
             },
         ),

@@ -11,10 +11,10 @@ import numpy as np
 from scipy.signal import welch
 
 from armdyn.display import Shown
-from armdyn.identification.coverage import Coverage
+from armdyn.identification.coverage import Coverage, columns
 from armdyn.identification.delay import Delay, delay_of
 from armdyn.identification.errors import IdentificationError, check, on_one_thread
-from armdyn.identification.fit import ESSENTIAL, EstimateRow, columns, entry, plain, printable, unit
+from armdyn.identification.fit import ESSENTIAL, EstimateRow, entry, plain, printable, unit
 from armdyn.identification.log import Record
 from armdyn.identification.log_set import SLOWEST, LogSet
 from armdyn.identification.looking_over import counted, seen_to_move
