@@ -19,6 +19,7 @@ from armdyn.identification.log import Record
 from armdyn.identification.regression import RANK, Problem, column_scales, triangular
 from armdyn.identification.signals import Kinematics, cutoff_of_motion, states
 from armdyn.identification.template import make_template
+from armdyn.model.friction import TERMS
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_name, revolute_joints
 
@@ -164,8 +165,8 @@ class Sketch:
         return np.array(found)
 
     def powers(self, sample: Sample) -> np.ndarray:
-        """(n + 1, p) forms that are positive where friction brakes: its power, of all joints and of each."""
-        columns = [p for p, _, term in self.problem.friction if term != "offset"]
+        """(n + 1, p) forms that are positive where friction brakes: its power in all joints, and in each."""
+        columns = [p for p, _, term in self.problem.friction if TERMS[term].brakes]
         Y = np.zeros((*sample.q.shape, len(self.problem.template.prior)))
         Y[..., columns] = self.problem(sample.motion)[..., columns]
         each = np.einsum("mj,mjp->jp", sample.qd, Y)
@@ -217,9 +218,9 @@ def _reversed(robot: Robot, signs: np.ndarray, certain: bool) -> Mistake:
 def _turned(sketch: Sketch, sample: Sample) -> tuple[np.ndarray, bool]:
     """(n,) −1 for joints whose torques have the other sign, and whether all have it, beyond doubt.
 
-    All are turned where inertia along the motion is negative, or friction drives, and neither speaks against
-    it; in doubt the description's torques tell. Those of one joint are turned where its friction drives, its
-    inertia does not speak against it, and the model fits as well.
+    it; in doubt the description's torques tell. Those of one joint are turned where its friction drives or
+    its inertia is negative, the other does not speak against it, and the model fits as well.
+    inertia is negative, the other does not speak against it, and the model fits as well.
     """
     n = sample.q.shape[1]
     z = sketch.certainty(sample, np.vstack([sketch.inertias(sample), sketch.powers(sample)]))
@@ -232,7 +233,9 @@ def _turned(sketch: Sketch, sample: Sample) -> tuple[np.ndarray, bool]:
     if turned:
         signs, inertia, power = -signs, -inertia, -power
     misfit = sketch.misfit(sample)
-    for j in np.flatnonzero((power[1:] < -SURE) & (inertia[1:] < none)).tolist():
+    doubtful = (power[1:] < -SURE) & (inertia[1:] < none)
+    doubtful |= (inertia[1:] < -SURE) & (power[1:] < none)
+    for j in np.flatnonzero(doubtful).tolist():
         other = np.where(np.arange(n) == j, -1.0, 1.0)
         if sketch.misfit(sample.turned(other)) < ALONE * misfit:
             signs = signs * other
