@@ -25,7 +25,7 @@ def arm():
 
 @pytest.fixture(scope="module")
 def train(arm):
-    return moved(arm, 1, NOISE, name="first")
+    return moved(arm, 4, NOISE, name="first")
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def test_white_noise_is_white_and_a_missing_term_is_not(arm):
     logs = [moved(arm, seed, NOISE, name=str(seed)) for seed in (11, 21, 31)]
     fit = identify(arm, logs, validate=moved(arm, 12, NOISE), **KNOWN)
     assert {joint.whiteness.verdict for joint in fit.validation.joints} == {"white"}
-    other = moved(arm, 4, NOISE)
+    other = moved(arm, 1, NOISE)
     wrong = Log(t=other.t, q=other.q, tau=other.tau + 0.3 * np.sin(3 * other.q), qd=other.qd, qdd=other.qdd)
     found = fit.validate(wrong)
     assert {joint.whiteness.verdict for joint in found.joints} == {"not white"}

@@ -19,8 +19,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.stats import chi2, norm
 
+from armdyn.identification.coverage import columns
 from armdyn.identification.errors import IdentificationError, check
-from armdyn.identification.fit import Fit, columns, entry
+from armdyn.identification.fit import Fit, entry
 from armdyn.identification.template import Free
 from armdyn.model.friction import TERMS
 from armdyn.robot.joints import joint_name

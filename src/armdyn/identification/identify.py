@@ -15,6 +15,7 @@ import numpy as np
 from armdyn.expression import ArmdynError, shown
 from armdyn.identification.consistency import Consistent, OwnBodies, impossible_links
 from armdyn.identification.consistency import consistent as possible
+from armdyn.identification.coverage import Model, Training
 from armdyn.identification.delay import delay_note
 from armdyn.identification.errors import (
     IdentificationError,
@@ -25,6 +26,7 @@ from armdyn.identification.errors import (
     on_one_thread,
 )
 from armdyn.identification.fit import Fit
+from armdyn.identification.intervals import Evidence, Scatter
 from armdyn.identification.log import Log, Record
 from armdyn.identification.log_files import LogFile
 from armdyn.identification.log_set import LogSet, left_out, record_of
@@ -32,6 +34,7 @@ from armdyn.identification.methods import (
     METHODS,
     Estimate,
     EstimationData,
+    basis_of,
     check_instruments,
     covariance,
     repetition,
@@ -47,7 +50,7 @@ from armdyn.identification.selection import (
     long_records,
 )
 from armdyn.identification.template import Free, Template, free_parameters, make_template
-from armdyn.identification.validation import Training, filtered_error, gathered
+from armdyn.identification.validation import filtered_error, gathered
 from armdyn.identification.validation import validate as validate_fit
 from armdyn.progress import Update, progress_bar, stage
 from armdyn.remarks import Remark, warn
@@ -228,9 +231,17 @@ def _fitted(train: LogSet, other: LogSet | None, request: Request, executor: Any
         residuals, use = _residuals(train, chosen, x)
         repeats = repetition(residuals, use, int(free.sum()) - found.open.shape[1])
         fitted_to = gathered(chosen.problem, x, train)
-    training = Training.of(records, chosen.problem)
+    with stage("coverage"):
+        basis, robust = (
+            basis_of(found.factors.weighted(found.scale)[:, :-1], free),
+            request.method == "robust",
+        )
+        scatter = Scatter.of(records, chosen.problem, x, found.scale, basis, robust)
+        evidence = Evidence(basis, found.open, scatter.halves)
+        training = Training.of(records, chosen.problem, x, evidence)
+        known = Model(chosen.problem, x, evidence, scatter, training)
     with stage("validation"):
-        tried = None if other is None else validate_fit(chosen.problem, x, other, training)
+        tried = None if other is None else validate_fit(known, other)
     return Fit(
         robot=fitted,
         described=robot,
@@ -251,6 +262,7 @@ def _fitted(train: LogSet, other: LogSet | None, request: Request, executor: Any
         consistency_cost=cost,
         remarks=(*doubts, *remarks, *map(Remark, notes)),
         training=training,
+        scatter=scatter,
         validation=tried,
         logs=train.digests,
     )
