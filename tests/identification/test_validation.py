@@ -128,7 +128,8 @@ def test_several_logs_have_an_error_each(fit, arm):
     assert found.error == pytest.approx(fit.error(logs))
 
 
-def test_folds_have_the_error_of_the_noise_and_scatter_as_the_standard_errors(fit, train):
+def test_folds_have_the_error_of_the_noise_and_scatter_as_the_standard_errors(arm, train):
+    fit = identify(arm, train, consistent=False, **KNOWN)
     found = fit.cross_validate(train, folds=6)
     assert len(found.errors) == 6
     assert found.error == pytest.approx(fit.training_error, rel=0.1)

@@ -167,6 +167,7 @@ def reasons(fit: Fit) -> list[tuple[str, list[str]]]:
         ("friction", _friction(fit)),
         ("sign", [_sign(fit)]),
         ("damping", [_damping(fit)]),
+        ("bodies", [_bodies(fit)]),
         ("added", [", ".join(fit.added) or "nothing: the description has all terms"]),
     ]
 
@@ -268,11 +269,16 @@ def _widths(fit: Fit) -> str:
 
 def _damping(fit: Fit) -> str:
     damping, trials = fit.model.damping, fit.model.trials
-    if fit.consistent:
-        return "none: bodies that can exist take none"
     how = "as asked for" if len({x.damping for x in trials}) < 2 else "chosen"
     what = "none" if not damping else f"{damping:g} of the columns' lengths, toward the description"
     return f"{what}, {how}"
+
+
+def _bodies(fit: Fit) -> str:
+    if not fit.consistent:
+        return "as estimated, whether they can exist or not"
+    ratio = percent(1 + fit.consistency_cost)
+    return f"can exist, and rotors and friction, too; filtered error against free estimates: {ratio}"
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -473,7 +479,8 @@ class Fit(Shown):
     training_error: float  # ‖τ − τ̂‖/‖τ‖ over all joints, τ as recorded: `error` of the training data
     filtered_error: float  # the same with τ through the filter of the fit, as τ̂ is
     residuals: tuple[JointResiduals, ...] = field(repr=False)  # of the training data, as recorded
-    consistent: bool
+    consistent: bool  # whether bodies, rotors and friction are such as can exist
+    consistency_cost: float  # by which part that raises `filtered_error`; 0 where it is for nothing
     remarks: tuple[Remark, ...] = field(repr=False)
     training: Training = field(repr=False)  # where the data moved that entered the fit
     scatter: Scatter = field(repr=False)  # how far measured torques were from predictions there
@@ -718,7 +725,7 @@ class Fit(Shown):
         """The fit repeated without each of `folds` stretches of its logs, and tried on what was left out.
 
         Filter, friction terms, what is known, weights of the joints and damping stay; the refits are least
-        squares.
+        squares, whether their bodies can exist or not.
         """
         folds = check.whole_number("folds", folds, 2)
         train = LogSet.of(self.described, logs, samples)
@@ -779,6 +786,7 @@ class Fit(Shown):
             "robot": self.robot.name,
             "method": self.method,
             "consistent": self.consistent,
+            "consistency_cost": self.consistency_cost,
             "training_error": self.training_error,
             "filtered_error": self.filtered_error,
             "cutoff": model.problem.cutoff,
