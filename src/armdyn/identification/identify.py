@@ -226,7 +226,7 @@ def _fitted(train: LogSet, other: LogSet | None, request: Request, executor: Any
         found = METHODS[request.method](data)
         x, fitted, bodies, noticed = _final(chosen, found, request)
     cost = _cost(chosen.problem, found.x, bodies, records)
-    notes = [*noticed, *_dear(bodies, cost), *delay_note(chosen.problem, records), *_load_note(robot)]
+    notes = [*noticed, *_dear(bodies, cost), *delay_note(robot, records), *_load_note(robot)]
     with stage("residuals"):
         residuals, use = _residuals(train, chosen, x)
         repeats = repetition(residuals, use, int(free.sum()) - found.open.shape[1])
