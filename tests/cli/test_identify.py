@@ -21,8 +21,8 @@ def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     arm = small_arm()
     arm.save("arm.toml")
-    for k, name in enumerate(("first", "second")):
-        moved(arm, k + 4, name=name).save(f"{name}.csv")
+    for seed, name in ((2, "first"), (5, "second")):
+        moved(arm, seed, name=name).save(f"{name}.csv")
     return arm
 
 
