@@ -71,7 +71,9 @@ def test_drift_between_saved_fits(files, monkeypatch, capsys):
 
 
 def test_identify_as_json_has_only_json(files):
-    found = json.loads(run("identify", "arm.toml", "first.csv", "--friction", "plain", "--json"))
+    plain = ("identify", "arm.toml", "first.csv", "--friction", "plain", "--json")
+    found = json.loads(run(*plain))
+    assert (found["consistent"], json.loads(run(*plain, "--free"))["consistent"]) == (True, False)
     assert found["robot"] == "small arm"
     assert found["training_error"] < 0.05
     assert found["validation"] is None

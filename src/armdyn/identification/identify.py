@@ -237,7 +237,7 @@ def _fitted(train: LogSet, other: LogSet | None, request: Request, executor: Any
         x, fitted, bodies, noticed = _final(chosen, found, held, request)
         cost = _cost(chosen.problem, found.x, bodies, records)
     with stage("delay"):
-        late = delay_note(chosen.problem, records)
+        late = delay_note(robot, records)
     notes = [*noticed, *_dear(bodies, cost), *late, *_load_note(robot)]
     with stage("errors"):
         fitted_to = gathered(chosen.problem, x, train)

@@ -29,6 +29,10 @@ CUTOFF = 10.0  # Hz, at most: slower than noise, faster than most motions of arm
 BAD = 0.08  # of the torques: a model that leaves more unexplained has the log read in other ways
 AS_GOOD = 1.1  # times the misfit of the best reading: of such ones the first counts, which is the simplest
 STEP = 0.7  # of the misfit: what another reading must reach
+GOOD, HALF = (
+    0.003,
+    0.5,
+)  # a model that leaves less is right; above it, one joint's torques turned must reach half
 SURE = 6.0  # standard errors: what is so far below zero is below it
 ALONE = 1.1  # times the misfit: one joint's torques may be turned for no more than this
 MOST = 10  # joints: of more, there are too many ways to read a log
@@ -183,7 +187,7 @@ def mistakes(robot: Robot, records: Sequence[Record]) -> list[Mistake]:
         return []
     before = sketch.misfit(sample)
     readings: list[Reading] = []
-    if before > BAD and robot.n <= MOST:
+    if before > GOOD and robot.n <= MOST:
         readings = _better_readings(sketch, sample, before)
         for reading in readings:
             sample = reading.sample
@@ -272,17 +276,24 @@ class Reading:
 
 
 def _better_readings(sketch: Sketch, sample: Sample, misfit: float) -> list[Reading]:
-    """Other readings, one upon the other, while each is clearly better."""
+    """Other readings, one upon the other, while each is clearly better; of a fair fit only other signs."""
     found: list[Reading] = []
-    while misfit > BAD and len(found) < sample.q.shape[1]:
-        tried = list(_readings(sketch, found[-1].sample if found else sample))
+    while misfit > GOOD and len(found) < sample.q.shape[1]:
+        now, bad = found[-1].sample if found else sample, misfit > BAD
+        tried = list(_readings(sketch, now) if bad else _turns(now))
         misfits = [sketch.misfit(reading.sample) for reading in tried]
-        if (least := min(misfits)) > STEP * misfit:
+        if (least := min(misfits)) > (STEP if bad else HALF) * misfit:
             break
         k = next(k for k, x in enumerate(misfits) if x <= AS_GOOD * least)
         found.append(tried[k])
         misfit = misfits[k]
     return found
+
+
+def _turns(sample: Sample) -> Iterator[Reading]:
+    """The sample with the torques of one joint turned."""
+    for sign in 1 - 2 * np.eye(sample.q.shape[1]):
+        yield Reading("", sample.turned(sign), sign)
 
 
 def _readings(sketch: Sketch, sample: Sample) -> Iterator[Reading]:
