@@ -17,7 +17,7 @@ import numpy as np
 
 from armdyn.display import Typeset
 from armdyn.expression import ONE, ZERO, Expression, ExpressionError, shown
-from armdyn.model.errors import ModelError, at_least_zero, number, numbers, plain, three
+from armdyn.model.errors import ModelError, at_least_zero, number, numbers, plain, rotation_problem, three
 from armdyn.model.vector import (
     IDENTITY,
     ZERO3,
@@ -163,9 +163,9 @@ class Inertia(Typeset):
     def rotated(self, R: Matrix | Sequence[Sequence[Number]]) -> Inertia:
         """The same body in a frame whose axes see the old ones through R: v_new = R v_old (7.12).
 
-        Entries are numbers or texts, such as "cos(b)".
+        Entries are numbers or texts, such as "cos(b)"; a matrix of numbers is checked.
         """
-        R = _rows("R", R)
+        R = _rotation("R", R)
         M = multiply(multiply(R, self.matrix), transpose(R))
         return Inertia(self.mass, vector(dot(row, self.moment) for row in R), matrix_tensor(M))
 
@@ -205,6 +205,9 @@ class Inertia(Typeset):
         return moments, axes
 
 
+_SIX_DIGITS = 1e-6  # how far R Rᵀ of a rotation may be from the identity
+
+
 def _point(name: str, p: Any) -> Vector:
     """Three scalars of any kind; texts are read."""
     entries = plain(p)
@@ -221,13 +224,16 @@ def _scalar(name: str, i: int, x: Any) -> Scalar:
     return x
 
 
-def _rows(name: str, R: Any) -> Matrix:
-    """Three rows of three scalars."""
+def _rotation(name: str, R: Any) -> Matrix:
+    """Three rows of three scalars; where all are numbers, those of a rotation, but for six digits."""
     rows = plain(R)
     if not isinstance(rows, list | tuple) or len(rows) != 3:
         found = f"{len(rows)} rows" if isinstance(rows, list | tuple) else shown(R)
         raise ModelError(f"{name}: expected 3 rows of 3 numbers, found {found}")
     a, b, c = (_point(f"{name}[{i}]", row) for i, row in enumerate(rows))
+    exact = all(isinstance(x, int | float | Fraction | Expression) for x in (*a, *b, *c))
+    if exact and (problem := rotation_problem((a, b, c), {}, _SIX_DIGITS)):
+        raise ModelError(f"{name}: {problem}")
     return (a, b, c)
 
 
