@@ -142,6 +142,13 @@ def test_axes_that_are_no_rotation_are_refused(third):
         box(1, [1, 2, 3]).placed([[1, 0, 0], [0, 1, 0], third], [0, 0, 0])
 
 
+def test_a_body_by_its_centre_of_mass_takes_texts():
+    body = Inertia.at_com("m", ["l/2", 0, 0], [0, 0, 0, "m*l**2/12", 0, "m*l**2/12"])
+    assert body == rod("m", "l").translated(["l/2", 0, 0])
+    with golden_error(ModelError):
+        Inertia.at_com("m", ["l/2", 0, 0], [[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+
+
 def test_a_rotation_in_six_digits_is_one():
     R = [[0.921061, -0.389418, 0], [0.389418, 0.921061, 0], [0, 0, 1]]
     turned = box(1, [1, 2, 3]).rotated(R)

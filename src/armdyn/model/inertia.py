@@ -94,9 +94,14 @@ class Inertia(Typeset):
     tensor: Tensor = ZERO6
 
     @staticmethod
-    def at_com(mass: Scalar, com: Vector, tensor: Tensor) -> Inertia:
-        """The inertia by the centre of mass and the tensor about it, in frame axes (7.71)–(7.73)."""
-        return Inertia(mass, scale(mass, com), _plus(tensor, steiner(mass, com)))
+    def at_com(mass: Scalar, com: Vector | Sequence[Number], tensor: Tensor | Sequence[Number]) -> Inertia:
+        """The inertia by the centre of mass and the tensor about it, in frame axes (7.71)–(7.73).
+
+        The tensor is xx, xy, xz, yy, yz, zz; numbers or texts.
+        """
+        m, p = _scalar("mass", mass), _point("com", com)
+        xx, xy, xz, yy, yz, zz = _scalars("tensor", tensor, 6)
+        return Inertia(m, scale(m, p), _plus((xx, xy, xz, yy, yz, zz), steiner(m, p)))
 
     @staticmethod
     def of(entries: Sequence[Scalar]) -> Inertia:
@@ -210,17 +215,20 @@ _SIX_DIGITS = 1e-6  # how far R Rᵀ of a rotation may be from the identity
 
 def _point(name: str, p: Any) -> Vector:
     """Three scalars of any kind; texts are read."""
-    entries = plain(p)
-    if not isinstance(entries, list | tuple) or len(entries) != 3:
-        found = len(entries) if isinstance(entries, list | tuple) else shown(p)
-        raise ModelError(f"{name}: expected 3 numbers, found {found}")
-    x, y, z = (_scalar(name, i, x) for i, x in enumerate(entries))
-    return (x, y, z)
+    return vector(_scalars(name, p, 3))
 
 
-def _scalar(name: str, i: int, x: Any) -> Scalar:
+def _scalars(name: str, given: Any, count: int) -> list[Scalar]:
+    entries = plain(given)
+    if not isinstance(entries, list | tuple) or len(entries) != count:
+        found = len(entries) if isinstance(entries, list | tuple) else shown(given)
+        raise ModelError(f"{name}: expected {count} numbers, found {found}")
+    return [_scalar(f"{name}[{i}]", x) for i, x in enumerate(entries)]
+
+
+def _scalar(name: str, x: Any) -> Scalar:
     if isinstance(x, str) or not hasattr(x, "__neg__"):
-        return number(f"{name}[{i}]", x)
+        return number(name, x)
     return x
 
 
