@@ -38,6 +38,7 @@ from armdyn.identification.methods import (
 from armdyn.identification.mistakes import mistakes
 from armdyn.identification.regression import RANK, Factors, Problem, merge
 from armdyn.identification.selection import (
+    PLAIN,
     Chosen,
     Friction,
     Request,
@@ -80,7 +81,7 @@ def checked(
 ) -> Request:
     """The request; what is wrong or does not go together is refused."""
     check.one_of("method", method, *METHODS)
-    wish = _friction(friction)
+    wish = _friction(friction, robot.n)
     add = not (isinstance(friction, str) and friction == "given")
     cutoff = None if cutoff is None else check.positive("cutoff", cutoff)
     damping = _damping(damping, method)
@@ -90,23 +91,31 @@ def checked(
         raise IdentificationError(f"instruments are for the method 'instrumental'; found {method!r}")
     given = check_instruments(instruments, logs)
     if wish is None and not free.chooses_friction:  # terms that are not estimated are not chosen either
-        wish = Friction(width=None)
+        wish = (Friction(width=None),) * robot.n
     damping = 0.0 if method in UNDAMPED else damping
     return Request(method, cutoff, wish, damping, add and free.adds, free, given, bool(consistent), prior)
 
 
-def _friction(friction: Any) -> Friction | None:
-    if isinstance(friction, Friction):
+def _friction(friction: Any, n: int) -> tuple[Friction, ...] | None:
+    """Of each joint; None is chosen."""
+    if isinstance(friction, str) and friction in ("plain", "given", "choose"):
+        one = {"choose": None, "plain": PLAIN, "given": Friction(width=None)}[friction]
+        return one and (one,) * n
+    each = (friction,) * n if isinstance(friction, Friction) else friction
+    if not isinstance(each, list | tuple) or not all(isinstance(x, Friction) for x in each):
+        raise IdentificationError(
+            f"friction: found {shown(friction)}; allowed: choose, plain, given, Friction(…)"
+        )
+    if len(each) != n:
+        raise IdentificationError(f"friction: expected {n}, one for each joint; found {len(each)}")
+    if len({x.width is None for x in each}) > 1:
+        raise IdentificationError("friction: width=None, as described, is for all joints or for none")
+    for x in each:
         for name in ("width", "stribeck"):
-            share = getattr(friction, name)
+            share = getattr(x, name)
             if share is not None and not 0 <= check.number(f"friction: {name}", share) < np.inf:
                 raise IdentificationError(f"friction: {name}: found {share:g}; zero or more is allowed")
-        return friction
-    if isinstance(friction, str) and friction in ("plain", "given", "choose"):
-        return {"choose": None, "plain": Friction(), "given": Friction(width=None)}[friction]
-    raise IdentificationError(
-        f"friction: found {shown(friction)}; allowed: choose, plain, given, Friction(…)"
-    )
+    return tuple(each)
 
 
 def _damping(damping: Any, method: str) -> float | None:
@@ -221,7 +230,8 @@ def _fitted(train: LogSet, other: LogSet | None, request: Request, executor: Any
         data = EstimationData(train, chosen, factors, free, request.instruments)
         found = METHODS[request.method](data)
         x, fitted, noticed = _final(chosen, found, request)
-    notes = [*noticed, *delay_note(chosen.problem, records), *_load_note(robot)]
+        chosen = chosen.loaded_by(x)
+    notes = [*noticed, *delay_note(chosen.problem, records)]
     with stage("residuals"):
         residuals, use = _residuals(train, chosen, x)
         repeats = repetition(residuals, use, int(free.sum()) - found.open.shape[1])
@@ -367,12 +377,6 @@ def _final(chosen: Chosen, found: Estimate, request: Request) -> tuple[np.ndarra
     speeds = chosen.greatest[: template.robot.n]
     bodies = possible(template.robot, R[:, :-1], R[:, -1], prior=prior, speeds=speeds)
     return bodies.parameters, bodies.robot, (*found.notes, *bodies.notes)
-
-
-def _load_note(robot: Robot) -> list[str]:
-    loads = [link.name for link in robot.model.moving if not link.friction["load"].is_zero]
-    text = "torques are not linear in it, so the fit and its robot go without"
-    return [f"load friction of {', '.join(loads)}: {text}"] if loads else []
 
 
 def _others(validate: Any, train: LogSet) -> LogSet | None:
