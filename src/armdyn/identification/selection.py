@@ -199,8 +199,8 @@ class Friction:
         return getattr(self, term) not in (None, False)
 
     def without(self, term: str) -> Friction:
-        changes: dict[str, Any] = {term: None if term == "stribeck" else False}
-        return replace(self, **changes)
+        nothing: dict[str, Any] = {"stribeck": None, "width": 0.0}
+        return replace(self, **{term: nothing.get(term, False)})
 
 
 TOGGLED = {  # what a joint may have or not, in words
@@ -211,6 +211,7 @@ TOGGLED = {  # what a joint may have or not, in words
     "load": "load-dependent",
     "rotor": "rotor inertia",
 }
+PARTS = (*TOGGLED, "width")
 PLAIN = Friction()
 
 
@@ -421,8 +422,8 @@ class Candidates:
 _APART = 2.0  # widths of the sign: nearer, a Stribeck velocity could not be told from a lower level
 _DRAWN = 0.03  # of what all data say of a combination of bodies
 _TINY = 1e-6  # of a column's length
-_SURE = 1.0  # standard errors: a further term gains more
-_LEAST = 1e-3  # of the error (mean square): and more than that
+_SURE = 2.0  # standard errors: a further term gains more
+_LEAST = 5e-3  # of the error (mean square): and more than that
 _SWEEPS = 3
 
 
@@ -523,8 +524,8 @@ class Search:
         means = np.where(possible, errors.mean(1), np.inf)
         best: dict[frozenset[str], int] = {}
         for k in np.argsort(means, kind="stable"):
-            best.setdefault(frozenset(t for t in TOGGLED if models[k].has(t)), int(k))
-        free = {t for t in TOGGLED if len({m.has(t) for m in models}) == 2}
+            best.setdefault(frozenset(t for t in PARTS if models[k].has(t)), int(k))
+        free = {t for t in PARTS if len({m.has(t) for m in models}) == 2}
         terms = next(iter(best))
         while True:
             own = [(*self._gain(errors[best[terms - {t}]], errors[best[terms]]), t) for t in terms & free]
@@ -535,7 +536,7 @@ class Search:
                 break
             terms = terms - {min(weak)[1]}
         self.chosen[i] = models[best[terms]]
-        for t in TOGGLED:
+        for t in PARTS:
             if t in free:
                 pair = (best[terms - {t}], best[terms | {t}])
                 g, s = self._gain(errors[pair[0]], errors[pair[1]])
