@@ -158,7 +158,7 @@ def _add(G: np.ndarray, Y: np.ndarray, z: np.ndarray, use: np.ndarray, fold: np.
 # How the friction of each joint is modelled.
 
 
-WIDTHS = (0.0, 0.02, 0.05, 0.1)  # of a surface's greatest speed
+WIDTHS = (0.0, 0.01, 0.02, 0.05)  # of a surface's greatest speed
 VELOCITIES = (0.05, 0.1, 0.2, 0.4)  # of a joint's greatest speed, for the Stribeck term
 DAMPINGS = (0.0, 1e-3, 3e-3, 1e-2, 3e-2)
 DAMPED = (1e-6, 1e-5, 1e-4, *DAMPINGS[1:], 1e-1)  # where damping is asked for
@@ -236,6 +236,25 @@ def greatest_speeds(surfaces: Surfaces, parts: Sequence[States]) -> np.ndarray:
     return np.asarray(np.quantile(np.concatenate(speeds), 0.999, axis=0))
 
 
+def rests(parts: Sequence[States], greatest: np.ndarray) -> np.ndarray:
+    """(n,) bool: whether a joint is seen at rest, or nearly so, for some time and several times.
+
+    Only then a log says how friction is rounded near zero speed. Joints that pass through it look rounded
+    where gears give way and filters smear the jump; at rest they hold nearly as much as before.
+    """
+    count, slow, total = np.zeros(len(greatest)), np.zeros(len(greatest)), 0
+    for part in parts:
+        least = max(3, 1 if part.cutoff is None else int(np.ceil(2 * part.rate / part.cutoff)))
+        total += len(part)
+        for j in np.flatnonzero(greatest > 0):
+            at = np.abs(part.motion.qd[:, j]) < _SLOW * greatest[j]
+            edges = np.flatnonzero(np.diff(np.concatenate([[False], at, [False]])))
+            lengths = edges[1::2] - edges[::2]
+            count[j] += (lengths >= least).sum()
+            slow[j] += lengths[lengths >= least].sum()
+    return np.asarray((count >= _TIMES) & (slow >= _SHARE * total))
+
+
 def described(friction: Sequence[Friction]) -> bool:
     """Whether friction is that of the description."""
     return friction[0].width is None
@@ -300,6 +319,7 @@ class Candidates:
         self.greatest = greatest_speeds(surfaces, parts)
         self.unit = units_of(surfaces)
         self.moving = self.greatest[surfaces.own] > 0
+        self.rests = rests(parts, self.greatest[surfaces.own])
         self.turning = [(p, e, term) for p, e, term in self.plain.friction if TERMS[term].turns]
         self.kept = np.ones(len(template.layout), bool)
         self.kept[[p for p, *_ in self.turning]] = False
@@ -396,17 +416,18 @@ class Candidates:
     def plain_model(self, i: int) -> Friction:
         """The model of coordinate i with which the choice begins."""
         place = self.places[i]
-        return replace(PLAIN, width=START, offset="offset" in place, rotor="rotor" in place)
+        return replace(PLAIN, offset="offset" in place, rotor="rotor" in place)
 
     def options(self, i: int, loads: bool) -> list[Friction]:
         """The models of coordinate i that are tried."""
         place, plain = self.places[i], self.plain_model(i)
-        if not self.moving[i] or ("turning", START) not in place:
+        if not self.moving[i] or ("turning", WIDTHS[0]) not in place:
             return [plain]
         terms = [x for x in ("offset", "rotor") if x in place]
         terms += ["asymmetry", "cubic", *(["load"] if loads else [])]
         sets = [dict(zip(terms, some, strict=True)) for some in product((False, True), repeat=len(terms))]
         paces = [(width, None) for width in WIDTHS] + self.paces
+        paces = [pace for pace in paces if self.rests[i] or not pace[0]]
         return [replace(plain, width=w, stribeck=v, **some) for w, v in paces for some in sets]
 
 
@@ -419,6 +440,7 @@ class Candidates:
 # what one kind of motion alone shows would else be lost with its fold, for all models alike.
 
 
+_SLOW, _TIMES, _SHARE = 0.01, 3, 0.05  # of the greatest speed; stretches; of all instants: what counts as rest
 _APART = 2.0  # widths of the sign: nearer, a Stribeck velocity could not be told from a lower level
 _DRAWN = 0.03  # of what all data say of a combination of bodies
 _TINY = 1e-6  # of a column's length
@@ -462,7 +484,7 @@ class Search:
     def _shared(self, i: int) -> np.ndarray:
         """Numbers of the columns that do not belong to coordinate i."""
         found = [c for k, x in enumerate(self.chosen) if k != i for c in self.candidates.columns(k, x)]
-        found += self.candidates.places[-1].get(("turning", START), [])
+        found += self.candidates.places[-1].get(("turning", WIDTHS[0]), [])
         return np.concatenate([self.base, [self.at[c] for c in found]]).astype(int)
 
     def _solved(self) -> np.ndarray:
@@ -626,8 +648,6 @@ def choose_model(robot: Robot, records: Sequence[Record], request: Request) -> C
         found = problem(load)
         found = replace(found, loads=found.template.values_of(x))
     damping, dampings = request.damping, tuple[tuple[float, float], ...]()
-    if damping is None and request.consistent:
-        damping = 0.0  # bodies that can exist take none
     if damping is None:
         damping, dampings = _damped(found, parts, scale, request)
     return Chosen(found, friction, damping, tried, worth, dampings, greatest)
