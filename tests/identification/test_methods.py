@@ -225,7 +225,6 @@ def test_more_known_parameters_give_smaller_standard_errors(arm, motion):
         {"method": "best"},
         {"method": "damped", "damping": 0.0},
         {"method": "sequential", "damping": 0.1},
-        {"method": "sequential", "consistent": True},
         {"parameters": "friction", "consistent": True},
         {"parameters": ["Fq*"]},
         {"parameters": []},

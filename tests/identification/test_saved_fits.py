@@ -152,7 +152,7 @@ FIELDS = {
     "Coverage": "samples lowest highest squared_speeds greatest_speed greatest_acceleration",
     "Factors": "R rows",
     "Fit": "robot described x covariance_x open model method free scale repeats factors singular_values "
-    "training_error filtered_error residuals consistent remarks training validation logs",
+    "training_error filtered_error residuals consistent consistency_cost remarks training validation logs",
     "Friction": "width stribeck cubic",
     "Instant": "residual time log",
     "JointResiduals": "samples rms torque_rms mean worst whiteness",

@@ -272,7 +272,7 @@ def _notes(old: Fit, new: Fit) -> tuple[str, ...]:
             found.append(
                 f"the {name} fit is damped: its standard errors do not count that; damping=0 is safer"
             )
-        if fit.consistent:
+        if fit.consistency_cost:
             found.append(
                 f"the {name} fit keeps to bodies that can exist: its standard errors do not count that"
             )

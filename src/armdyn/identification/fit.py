@@ -129,6 +129,7 @@ def reasons(fit: Fit) -> list[tuple[str, list[str]]]:
         ("friction", _friction(fit)),
         ("sign", [_sign(fit)]),
         ("damping", [_damping(fit)]),
+        ("bodies", [_bodies(fit)]),
         ("added", [", ".join(fit.added) or "nothing: the description has all terms"]),
     ]
 
@@ -202,11 +203,16 @@ def _sign(fit: Fit) -> str:
 
 def _damping(fit: Fit) -> str:
     damping = fit.model.damping
-    if fit.consistent:
-        return "none: bodies that can exist take none"
     how = "chosen" if fit.model.dampings else "as asked for"
     what = "none" if not damping else f"{damping:g} of the columns' lengths, toward the description"
     return f"{what}, {how}"
+
+
+def _bodies(fit: Fit) -> str:
+    if not fit.consistent:
+        return "as estimated, whether they can exist or not"
+    ratio = percent(1 + fit.consistency_cost)
+    return f"can exist, with rotors and friction; against the error without that: {ratio}"
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -366,7 +372,8 @@ class Fit(Shown):
     training_error: float  # ‖τ − τ̂‖/‖τ‖ over all joints, τ as recorded: `error` of the training data
     filtered_error: float  # the same with τ through the filter of the fit, as τ̂ is
     residuals: tuple[JointResiduals, ...] = field(repr=False)  # of the training data, as recorded
-    consistent: bool
+    consistent: bool  # whether bodies, rotors and friction are such as can exist
+    consistency_cost: float  # by which part that raises `filtered_error`; 0 where it is for nothing
     remarks: tuple[Remark, ...] = field(repr=False)
     training: Training = field(repr=False)  # where the data moved that entered the fit
     validation: Validation | None = field(default=None, repr=False)  # on the logs of `validate=`
@@ -606,6 +613,7 @@ class Fit(Shown):
             "robot": self.robot.name,
             "method": self.method,
             "consistent": self.consistent,
+            "consistency_cost": self.consistency_cost,
             "training_error": self.training_error,
             "filtered_error": self.filtered_error,
             "cutoff": model.problem.cutoff,

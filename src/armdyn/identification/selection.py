@@ -440,7 +440,7 @@ class Candidates:
 # what one kind of motion alone shows would else be lost with its fold, for all models alike.
 
 
-_SLOW, _TIMES, _SHARE = 0.01, 3, 0.05  # of the greatest speed; stretches; of all instants: what counts as rest
+_SLOW, _TIMES, _SHARE = 0.01, 3, 0.05  # of the greatest speed, stretches, of all instants: what rest is
 _APART = 2.0  # widths of the sign: nearer, a Stribeck velocity could not be told from a lower level
 _DRAWN = 0.03  # of what all data say of a combination of bodies
 _TINY = 1e-6  # of a column's length
@@ -600,7 +600,7 @@ class Request:
     add: bool  # terms that the description does not have
     free: Free  # what is estimated
     instruments: Any = None
-    consistent: bool = False
+    consistent: bool | None = False  # None: where it is found
     prior: Any = None  # for bodies that can exist
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
@@ -50,7 +50,11 @@ def comparisons(
     problem: Problem, x: np.ndarray, samples: LogSet, only: int | None = None
 ) -> Iterator[Comparison]:
     """Comparisons of all records of these logs, or of one, for parameters x (p,)."""
-    for record in samples.records(problem.cutoff, only):
+    return _compared(problem, x, samples.records(problem.cutoff, only))
+
+
+def _compared(problem: Problem, x: np.ndarray, records: Iterable[Record]) -> Iterator[Comparison]:
+    for record in records:
         use = record.usable & record.own[:, None]
         if use.any():
             motion, filtered = kinematics(record, problem.cutoff), problem.filtered(record)
@@ -303,6 +307,14 @@ def gathered(problem: Problem, x: np.ndarray, samples: LogSet) -> Gathered:
     for one in comparisons(problem, x, samples):
         found.add(one)
     return found
+
+
+def filtered_error(problem: Problem, x: np.ndarray, records: Iterable[Record]) -> float:
+    """‖τ − τ̂‖/‖τ‖ of parameters x (p,) over all joints of these records, τ through the filter as τ̂ is."""
+    found = Gathered(problem.template.robot.n)
+    for one in _compared(problem, x, records):
+        found.add(one)
+    return found.filtered_error
 
 
 # ------------------------------------------------------------------------------------------------------------
