@@ -424,7 +424,8 @@ class Candidates:
         if not self.moving[i] or ("turning", WIDTHS[0]) not in place:
             return [plain]
         terms = [x for x in ("offset", "rotor") if x in place]
-        terms += ["asymmetry", "cubic", *(["load"] if loads else [])]
+        # A moving joint with other levels forward and backward has an offset; at rest they differ.
+        terms += [*(["asymmetry"] if self.rests[i] else []), "cubic", *(["load"] if loads else [])]
         sets = [dict(zip(terms, some, strict=True)) for some in product((False, True), repeat=len(terms))]
         paces = [(width, None) for width in WIDTHS] + self.paces
         paces = [pace for pace in paces if self.rests[i] or not pace[0]]
