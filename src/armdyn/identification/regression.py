@@ -185,6 +185,7 @@ class Problem:
     template: Template
     cutoff: float | None = None  # Hz
     loads: np.ndarray | None = None  # (p,) parameters; None: without load friction
+    slow: np.ndarray | None = None  # (n,) rad/s or m/s: a slower joint may stick, and its torque is not fitted
 
     @cached_property
     def surfaces(self) -> Surfaces:
@@ -221,7 +222,13 @@ class Problem:
 
     def states(self, record: Record) -> Iterator[States]:
         """States of a record that may enter the fit, segment by segment."""
-        return states(record, self.cutoff)
+        return (self.sliding(part) for part in states(record, self.cutoff))
+
+    def sliding(self, part: States) -> States:
+        """The same states without the torques of joints that may stick."""
+        if self.slow is None:
+            return part
+        return replace(part, use=part.use & (np.abs(part.motion.qd) >= self.slow))
 
     def regressors(self, part: States) -> Iterator[tuple[np.ndarray, States]]:
         """Y as the low-pass shows it, some of the states at a time."""

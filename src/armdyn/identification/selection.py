@@ -158,8 +158,8 @@ def _add(G: np.ndarray, Y: np.ndarray, z: np.ndarray, use: np.ndarray, fold: np.
 # How the friction of each joint is modelled.
 
 
-WIDTHS = (0.0, 0.01, 0.02, 0.05)  # of a surface's greatest speed
-VELOCITIES = (0.05, 0.1, 0.2, 0.4)  # of a joint's greatest speed, for the Stribeck term
+WIDTHS = (0.0,)  # of a surface's greatest speed
+VELOCITIES = (0.04, 0.06, 0.1, 0.16, 0.25, 0.4)  # of a joint's greatest speed, for the Stribeck term
 DAMPINGS = (0.0, 1e-3, 3e-3, 1e-2, 3e-2)
 DAMPED = (1e-6, 1e-5, 1e-4, *DAMPINGS[1:], 1e-1)  # where damping is asked for
 
@@ -179,6 +179,7 @@ class Friction:
     offset: bool = True
     load: bool = False  # a part of the joint's torque without friction
     rotor: bool = True  # its inertia, of a joint whose motor the description does not have
+    slow: float = 0.0  # up to this speed the joint may stick: its torques then are left out of the fit
 
     def __str__(self) -> str:
         parts = ["viscous, Coulomb", *self.further]
@@ -576,6 +577,7 @@ class Search:
 # Which model a fit uses: the cut-off of the filters, friction terms and damping, chosen or as asked for.
 
 
+STICKING, ENOUGH_SLIDES = 0.03, 0.3  # of the greatest speed; of the samples, which have to be left
 FASTEST, STEP = 80.0, 1.3  # Hz: the highest cut-off that is tried; each is STEP times the next
 NYQUIST_SHARE = 0.25  # of a log's rate: the highest cut-off
 NEAR = 0.03  # of the least error: the lowest cut-off within it is taken
@@ -630,6 +632,13 @@ def choose_model(robot: Robot, records: Sequence[Record], request: Request) -> C
     free = request.free.mask(template)
     cutoff, tried = _cutoff(template, records, request, free)
     parts = _parts(records, cutoff)
+    slow = None
+    if given is None:
+        slow, parts = sliding(parts, template.robot)
+    elif any(one.slow for one in given):
+        speed = greatest_speeds(Surfaces.of_robot(template.robot), parts)
+        slow = np.array([one.slow for one in given]) * speed[Surfaces.of_robot(template.robot).own]
+        parts = [Problem(template, slow=slow).sliding(part) for part in parts]
     if not sum(int(part.use.sum()) for part in parts):
         raise IdentificationError("no sample is left for the fit: all are at the ends of short stretches")
     surfaces = Surfaces.of_robot(template.robot)
@@ -641,7 +650,7 @@ def choose_model(robot: Robot, records: Sequence[Record], request: Request) -> C
 
     def problem(load: np.ndarray) -> Problem:
         terms = friction_terms(friction, greatest, surfaces.own, load)
-        return Problem(make_template(robot, terms, request.add).with_widths(widths), cutoff)
+        return Problem(make_template(robot, terms, request.add).with_widths(widths), cutoff, slow=slow)
 
     found = problem(np.zeros(robot.n))
     if any(one.load for one in friction):
@@ -652,6 +661,16 @@ def choose_model(robot: Robot, records: Sequence[Record], request: Request) -> C
     if damping is None:
         damping, dampings = _damped(found, parts, scale, request)
     return Chosen(found, friction, damping, tried, worth, dampings, greatest)
+
+
+def sliding(parts: Sequence[States], robot: Robot) -> tuple[np.ndarray, list[States]]:
+    """(n,) speeds below which joints may stick, and the parts without their torques then."""
+    surfaces = Surfaces.of_robot(robot)
+    slow = STICKING * greatest_speeds(surfaces, parts)[surfaces.own]
+    use = np.concatenate([part.use for part in parts])
+    fast = use & (np.abs(np.concatenate([part.motion.qd for part in parts])) >= slow)
+    slow = np.where(fast.sum(0) >= ENOUGH_SLIDES * use.sum(0), slow, 0.0)
+    return slow, [replace(part, use=part.use & (np.abs(part.motion.qd) >= slow)) for part in parts]
 
 
 def _friction(
