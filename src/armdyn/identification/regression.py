@@ -185,7 +185,7 @@ class Problem:
     template: Template
     cutoff: float | None = None  # Hz
     loads: np.ndarray | None = None  # (p,) parameters; None: without load friction
-    slow: np.ndarray | None = None  # (n,) rad/s or m/s: a slower joint may stick, and its torque is not fitted
+    slow: np.ndarray | None = None  # (n,) rad/s or m/s: slower joints may stick; their torques are not fitted
 
     @cached_property
     def surfaces(self) -> Surfaces:

@@ -158,7 +158,6 @@ def _add(G: np.ndarray, Y: np.ndarray, z: np.ndarray, use: np.ndarray, fold: np.
 # How the friction of each joint is modelled.
 
 
-WIDTHS = (0.0,)  # of a surface's greatest speed
 VELOCITIES = (0.04, 0.06, 0.1, 0.16, 0.25, 0.4)  # of a joint's greatest speed, for the Stribeck term
 DAMPINGS = (0.0, 1e-3, 3e-3, 1e-2, 3e-2)
 DAMPED = (1e-6, 1e-5, 1e-4, *DAMPINGS[1:], 1e-1)  # where damping is asked for
@@ -200,8 +199,8 @@ class Friction:
         return getattr(self, term) not in (None, False)
 
     def without(self, term: str) -> Friction:
-        nothing: dict[str, Any] = {"stribeck": None, "width": 0.0}
-        return replace(self, **{term: nothing.get(term, False)})
+        changes: dict[str, Any] = {term: None if term == "stribeck" else False}
+        return replace(self, **changes)
 
 
 TOGGLED = {  # what a joint may have or not, in words
@@ -212,7 +211,7 @@ TOGGLED = {  # what a joint may have or not, in words
     "load": "load-dependent",
     "rotor": "rotor inertia",
 }
-PARTS = (*TOGGLED, "width")
+CHOSEN = tuple(term for term in TOGGLED if term != "asymmetry")  # joint by joint; the offset stands for it
 PLAIN = Friction()
 
 
@@ -224,7 +223,7 @@ class Worth:
     """
 
     joint: int
-    term: str  # a key of `TOGGLED`, or "width": against the sign as it is
+    term: str  # a key of `TOGGLED`
     gain: float  # of the error (RMS) on kinds of motion left out, relative
     spread: float  # its standard error
     taken: bool
@@ -235,25 +234,6 @@ def greatest_speeds(surfaces: Surfaces, parts: Sequence[States]) -> np.ndarray:
     used = [(part.motion, part.use.any(1)) for part in parts]
     speeds = [np.abs(surfaces.speeds(motion.q[use], motion.qd[use])) for motion, use in used]
     return np.asarray(np.quantile(np.concatenate(speeds), 0.999, axis=0))
-
-
-def rests(parts: Sequence[States], greatest: np.ndarray) -> np.ndarray:
-    """(n,) bool: whether a joint is seen at rest, or nearly so, for some time and several times.
-
-    Only then a log says how friction is rounded near zero speed. Joints that pass through it look rounded
-    where gears give way and filters smear the jump; at rest they hold nearly as much as before.
-    """
-    count, slow, total = np.zeros(len(greatest)), np.zeros(len(greatest)), 0
-    for part in parts:
-        least = max(3, 1 if part.cutoff is None else int(np.ceil(2 * part.rate / part.cutoff)))
-        total += len(part)
-        for j in np.flatnonzero(greatest > 0):
-            at = np.abs(part.motion.qd[:, j]) < _SLOW * greatest[j]
-            edges = np.flatnonzero(np.diff(np.concatenate([[False], at, [False]])))
-            lengths = edges[1::2] - edges[::2]
-            count[j] += (lengths >= least).sum()
-            slow[j] += lengths[lengths >= least].sum()
-    return np.asarray((count >= _TIMES) & (slow >= _SHARE * total))
 
 
 def described(friction: Sequence[Friction]) -> bool:
@@ -311,27 +291,32 @@ class Candidates:
     """
 
     def __init__(
-        self, template: Template, parts: Sequence[States], scale: np.ndarray, free: np.ndarray, x: np.ndarray
+        self,
+        template: Template,
+        parts: Sequence[States],
+        scale: np.ndarray,
+        free: np.ndarray,
+        x: np.ndarray,
+        slow: Sequence[float],
     ) -> None:
         """The template has offsets and rotors and none of the other terms that are chosen."""
+        self.slow = slow
         self.plain, self.template, self.x = Problem(template), template, x
         self.n = template.robot.n
         surfaces = self.plain.surfaces
         self.greatest = greatest_speeds(surfaces, parts)
         self.unit = units_of(surfaces)
         self.moving = self.greatest[surfaces.own] > 0
-        self.rests = rests(parts, self.greatest[surfaces.own])
         self.turning = [(p, e, term) for p, e, term in self.plain.friction if TERMS[term].turns]
         self.kept = np.ones(len(template.layout), bool)
         self.kept[[p for p, *_ in self.turning]] = False
-        self.paces = [(w, v) for w in WIDTHS for v in VELOCITIES if v >= _APART * w]
         self.places = self._places(free)
         self.known = np.where(free, 0.0, template.prior)
         folds = folds_of_kinds(parts)
         self.products = Products.of(parts, folds, self._wide, lambda x: (x[..., :-1], x[..., -1], scale))
 
     def _places(self, free: np.ndarray) -> list[dict[Any, list[int]]]:
-        """Of each coordinate the numbers of its columns, by term, width and velocity; the last has the rest.
+        """Of each coordinate the numbers of its columns, by term and velocity; the last has the rest.
 
         Key "base" has the columns that every model has.
         """
@@ -344,13 +329,11 @@ class Candidates:
                 chosen.add(p)
         found[-1]["base"] = [int(numbers[p]) for p in np.flatnonzero(self.kept & free) if p not in chosen]
         next_one = int(self.kept.sum())
-        for width in WIDTHS:
-            for p, e, _ in self.turning:
-                if free[p]:
-                    found[self.unit[e]].setdefault(("turning", width), []).append(next_one)
-                next_one += 1
-        keys = [*((term, w) for w in WIDTHS for term in ("asymmetry", "load")), "cubic"]
-        for key in [*keys, *(("stribeck", *pace) for pace in self.paces)]:
+        for p, e, _ in self.turning:
+            if free[p]:
+                found[self.unit[e]].setdefault("turning", []).append(next_one)
+            next_one += 1
+        for key in ("load", "cubic", *(("stribeck", share) for share in VELOCITIES)):
             for i in range(self.n):
                 found[i][key] = [next_one]
                 next_one += 1
@@ -383,54 +366,40 @@ class Candidates:
         v = speeds_of(found, motion.qd)
         rows = np.swapaxes(found, -1, -2)
         joints = surfaces.own
-        own, speed = v[:, joints], np.where(self.greatest > 0, self.greatest, 1.0)
-        signs = {w: smooth_sign(v, w * speed) for w in WIDTHS}
-        blocks = []
-        for s, (_, e, term) in product(signs.values(), self.turning):
-            column = TERMS[term].of(Sliding(v[:, e], s[:, e], surfaces.of[e].stribeck_velocity))
+        own, speed = v[:, joints], np.where(self.greatest > 0, self.greatest, 1.0)[joints]
+        signs, blocks = np.sign(v), []
+        for _, e, term in self.turning:
+            column = TERMS[term].of(Sliding(v[:, e], signs[:, e], surfaces.of[e].stribeck_velocity))
             blocks.append((column[:, None] * rows[..., e])[:, :, None])
-
-        def of_joints(term: str, s: np.ndarray, pace: Any = 1.0) -> np.ndarray:
-            slides = Sliding(own, s[:, joints], pace, load)
-            return np.asarray(TERMS[term].of(slides)[:, None, :] * rows[..., joints])
-
-        for s in signs.values():
-            blocks += [of_joints("asymmetry", s), of_joints("load", s)]
-        blocks.append(of_joints("cubic", signs[WIDTHS[0]]))
-        blocks += [of_joints("stribeck", signs[w], share * speed[joints]) for w, share in self.paces]
+        paces = [("stribeck", share * speed) for share in VELOCITIES]
+        for term, pace in [("load", 1.0), ("cubic", 1.0), *paces]:
+            column = TERMS[term].of(Sliding(own, signs[:, joints], pace, load))
+            blocks.append(column[:, None, :] * rows[..., joints])
         return np.concatenate(blocks, axis=2)
 
     def columns(self, i: int, friction: Friction) -> list[int]:
         """The numbers of the columns of coordinate i."""
-        place, width = self.places[i], friction.width
-        found = list(place.get(("turning", width), ()))
-        for term in TOGGLED:
+        place = self.places[i]
+        found = list(place.get("turning", ()))
+        for term in CHOSEN:
             if friction.has(term) and (self.moving[i] or term in ("offset", "rotor")):
-                key = {
-                    "stribeck": ("stribeck", width, friction.stribeck),
-                    "asymmetry": ("asymmetry", width),
-                    "load": ("load", width),
-                }.get(term, term)
-                found += place.get(key, ())
+                found += place.get(("stribeck", friction.stribeck) if term == "stribeck" else term, ())
         return found
 
     def plain_model(self, i: int) -> Friction:
         """The model of coordinate i with which the choice begins."""
         place = self.places[i]
-        return replace(PLAIN, offset="offset" in place, rotor="rotor" in place)
+        return replace(PLAIN, offset="offset" in place, rotor="rotor" in place, slow=self.slow[i])
 
-    def options(self, i: int, loads: bool) -> list[Friction]:
+    def options(self, i: int) -> list[Friction]:
         """The models of coordinate i that are tried."""
         place, plain = self.places[i], self.plain_model(i)
-        if not self.moving[i] or ("turning", WIDTHS[0]) not in place:
+        if not self.moving[i] or "turning" not in place:
             return [plain]
-        terms = [x for x in ("offset", "rotor") if x in place]
-        # A moving joint with other levels forward and backward has an offset; at rest they differ.
-        terms += [*(["asymmetry"] if self.rests[i] else []), "cubic", *(["load"] if loads else [])]
+        terms = [x for x in ("offset", "rotor") if x in place] + ["cubic"]
+        terms += [] if self.template.robot.model.elastic else ["load"]
         sets = [dict(zip(terms, some, strict=True)) for some in product((False, True), repeat=len(terms))]
-        paces = [(width, None) for width in WIDTHS] + self.paces
-        paces = [pace for pace in paces if self.rests[i] or not pace[0]]
-        return [replace(plain, width=w, stribeck=v, **some) for w, v in paces for some in sets]
+        return [replace(plain, stribeck=v, **some) for v in (None, *VELOCITIES) for some in sets]
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -442,8 +411,6 @@ class Candidates:
 # what one kind of motion alone shows would else be lost with its fold, for all models alike.
 
 
-_SLOW, _TIMES, _SHARE = 0.01, 3, 0.05  # of the greatest speed, stretches, of all instants: what rest is
-_APART = 2.0  # widths of the sign: nearer, a Stribeck velocity could not be told from a lower level
 _DRAWN = 0.03  # of what all data say of a combination of bodies
 _TINY = 1e-6  # of a column's length
 _SURE = 2.0  # standard errors: a further term gains more
@@ -454,7 +421,7 @@ _SWEEPS = 3
 class Search:
     """The models of all coordinates, chosen."""
 
-    def __init__(self, candidates: Candidates, loads: bool) -> None:
+    def __init__(self, candidates: Candidates) -> None:
         self.candidates = candidates
         G, self.rows = candidates.products.G, candidates.products.rows
         base = candidates.places[-1]["base"]
@@ -465,7 +432,7 @@ class Search:
         self.at = {k: len(self.base) + j for j, k in enumerate(others)}
         self.G = self.T.T @ G @ self.T
         self.total = self.G.sum(0)
-        self.options = [candidates.options(i, loads) for i in range(candidates.n)]
+        self.options = [candidates.options(i) for i in range(candidates.n)]
         self.chosen = [candidates.plain_model(i) for i in range(candidates.n)]
         self.worth: list[Worth] = []
 
@@ -486,7 +453,7 @@ class Search:
     def _shared(self, i: int) -> np.ndarray:
         """Numbers of the columns that do not belong to coordinate i."""
         found = [c for k, x in enumerate(self.chosen) if k != i for c in self.candidates.columns(k, x)]
-        found += self.candidates.places[-1].get(("turning", WIDTHS[0]), [])
+        found += self.candidates.places[-1].get("turning", [])
         return np.concatenate([self.base, [self.at[c] for c in found]]).astype(int)
 
     def _solved(self) -> np.ndarray:
@@ -526,17 +493,19 @@ class Search:
             e += np.einsum("ki,kij,kj->k", c, N[:, at[:, None], at], c)
             found[k] = np.maximum(e[:-1], 0) / self.rows
             if x.load:
-                place_of = self.candidates.places[i][("load", x.width)][0]
-                possible[k] = c[-1, columns.index(place_of)] > 0
+                place_of_load = self.candidates.places[i]["load"][0]
+                possible[k] = c[-1, columns.index(place_of_load)] > 0
         return found, possible
 
-    def run(self) -> None:
+    def run(self) -> tuple[tuple[Friction, ...], tuple[Worth, ...]]:
+        """The friction of each coordinate, and what its terms are worth."""
         for _ in range(_SWEEPS):
             before, self.worth = list(self.chosen), []
             for i in reversed(range(self.candidates.n)):
                 self._choose(i)
             if before == self.chosen:
                 break
+        return tuple(self.chosen), tuple(self.worth)
 
     def _choose(self, i: int) -> None:
         """The best model of coordinate i, without the terms that do not surely gain."""
@@ -548,8 +517,8 @@ class Search:
         means = np.where(possible, errors.mean(1), np.inf)
         best: dict[frozenset[str], int] = {}
         for k in np.argsort(means, kind="stable"):
-            best.setdefault(frozenset(t for t in PARTS if models[k].has(t)), int(k))
-        free = {t for t in PARTS if len({m.has(t) for m in models}) == 2}
+            best.setdefault(frozenset(t for t in CHOSEN if models[k].has(t)), int(k))
+        free = {t for t in CHOSEN if len({m.has(t) for m in models}) == 2}
         terms = next(iter(best))
         while True:
             own = [(*self._gain(errors[best[terms - {t}]], errors[best[terms]]), t) for t in terms & free]
@@ -560,7 +529,7 @@ class Search:
                 break
             terms = terms - {min(weak)[1]}
         self.chosen[i] = models[best[terms]]
-        for t in PARTS:
+        for t in CHOSEN:
             if t in free:
                 pair = (best[terms - {t}], best[terms | {t}])
                 g, s = self._gain(errors[pair[0]], errors[pair[1]])
@@ -577,7 +546,8 @@ class Search:
 # Which model a fit uses: the cut-off of the filters, friction terms and damping, chosen or as asked for.
 
 
-STICKING, ENOUGH_SLIDES = 0.03, 0.3  # of the greatest speed; of the samples, which have to be left
+STICKING = 0.03  # of the greatest speed: slower joints may stick
+LEFT = 0.3  # of the torques, at least, where those of joints that may stick are left out
 FASTEST, STEP = 80.0, 1.3  # Hz: the highest cut-off that is tried; each is STEP times the next
 NYQUIST_SHARE = 0.25  # of a log's rate: the highest cut-off
 NEAR = 0.03  # of the least error: the lowest cut-off within it is taken
@@ -632,55 +602,49 @@ def choose_model(robot: Robot, records: Sequence[Record], request: Request) -> C
     free = request.free.mask(template)
     cutoff, tried = _cutoff(template, records, request, free)
     parts = _parts(records, cutoff)
-    slow = None
-    if given is None:
-        slow, parts = sliding(parts, template.robot)
-    elif any(one.slow for one in given):
-        speed = greatest_speeds(Surfaces.of_robot(template.robot), parts)
-        slow = np.array([one.slow for one in given]) * speed[Surfaces.of_robot(template.robot).own]
-        parts = [Problem(template, slow=slow).sliding(part) for part in parts]
+    surfaces = Surfaces.of_robot(template.robot)
+    greatest = greatest_speeds(surfaces, parts) if parts else np.zeros(len(surfaces.of))
+    slow = _shares_of_sticking(parts, greatest[surfaces.own], given)
+    plain = Problem(template.with_widths(START * greatest), slow=slow * greatest[surfaces.own])
+    parts = [plain.sliding(part) for part in parts]
     if not sum(int(part.use.sum()) for part in parts):
         raise IdentificationError("no sample is left for the fit: all are at the ends of short stretches")
-    surfaces = Surfaces.of_robot(template.robot)
-    greatest = greatest_speeds(surfaces, parts)
-    rounded = template.with_widths(START * greatest)
-    x, scale = noise_scale(Problem(rounded), parts, free)
-    friction, worth = (given, ()) if given else _friction(template, parts, scale, free, x)
+    x, scale = noise_scale(plain, parts, free)
+    friction, worth = given, tuple[Worth, ...]()
+    if friction is None:
+        search = Search(Candidates(template, parts, scale, free, x, slow))
+        friction, worth = search.run()
     widths = sign_widths(friction, greatest, surfaces)
 
     def problem(load: np.ndarray) -> Problem:
         terms = friction_terms(friction, greatest, surfaces.own, load)
-        return Problem(make_template(robot, terms, request.add).with_widths(widths), cutoff, slow=slow)
+        return replace(
+            plain, template=make_template(robot, terms, request.add).with_widths(widths), cutoff=cutoff
+        )
 
     found = problem(np.zeros(robot.n))
     if any(one.load for one in friction):
-        load, x = profiled(found, parts, scale, request.free, [one.load for one in friction])
+        load, known = profiled(found, parts, scale, request.free, [one.load for one in friction])
         found = problem(load)
-        found = replace(found, loads=found.template.values_of(x))
+        found = replace(found, loads=found.template.values_of(known))
+    elif template.has_load:  # as described
+        found = replace(found, loads=x)
+        found = replace(found, loads=noise_scale(found, parts, free)[0])
     damping, dampings = request.damping, tuple[tuple[float, float], ...]()
     if damping is None:
         damping, dampings = _damped(found, parts, scale, request)
     return Chosen(found, friction, damping, tried, worth, dampings, greatest)
 
 
-def sliding(parts: Sequence[States], robot: Robot) -> tuple[np.ndarray, list[States]]:
-    """(n,) speeds below which joints may stick, and the parts without their torques then."""
-    surfaces = Surfaces.of_robot(robot)
-    slow = STICKING * greatest_speeds(surfaces, parts)[surfaces.own]
+def _shares_of_sticking(
+    parts: Sequence[States], greatest: np.ndarray, given: Sequence[Friction] | None
+) -> np.ndarray:
+    """(n,) parts of the greatest speeds below which joints may stick; 0 where too little would be left."""
+    if given is not None or not parts:
+        return np.array([one.slow for one in given or ()]) if given else np.zeros(len(greatest))
     use = np.concatenate([part.use for part in parts])
-    fast = use & (np.abs(np.concatenate([part.motion.qd for part in parts])) >= slow)
-    slow = np.where(fast.sum(0) >= ENOUGH_SLIDES * use.sum(0), slow, 0.0)
-    return slow, [replace(part, use=part.use & (np.abs(part.motion.qd) >= slow)) for part in parts]
-
-
-def _friction(
-    template: Template, parts: Sequence[States], scale: np.ndarray, free: np.ndarray, x: np.ndarray
-) -> tuple[tuple[Friction, ...], tuple[Worth, ...]]:
-    """The friction of each coordinate, and what its terms are worth."""
-    candidates = Candidates(template, parts, scale, free, x)
-    search = Search(candidates, loads=not template.robot.model.elastic)
-    search.run()
-    return tuple(search.chosen), tuple(search.worth)
+    slides = use & (np.abs(np.concatenate([part.motion.qd for part in parts])) >= STICKING * greatest)
+    return np.where(slides.sum(0) >= LEFT * use.sum(0), STICKING, 0.0)
 
 
 def enough_records(samples: LogSet) -> list[Record]:
@@ -753,7 +717,10 @@ def _cutoff(
         if not parts:
             break
         greatest = greatest_speeds(Surfaces.of_robot(template.robot), parts)
-        problem = Problem(template.with_widths(START * greatest))
+        own = greatest[Surfaces.of_robot(template.robot).own]
+        slow = _shares_of_sticking(parts, own, request.friction) * own
+        problem = Problem(template.with_widths(START * greatest), slow=slow)
+        parts = [problem.sliding(part) for part in parts]
         scale = noise_scale(problem, parts, free)[1] if scale is None else scale
         tried.append((float(cutoff), _error(problem, parts, scale, free, dampings)))
         if tried[-1][1] > HOPELESS * min(error for _, error in tried):

@@ -58,6 +58,12 @@ class Template:
     def layout(self) -> tuple[Parameter, ...]:
         return layout(self.robot.model)
 
+    @property
+    def has_load(self) -> bool:
+        """Whether it has load friction, whose coefficients are known."""
+        linear = np.array([parameter.kind.is_linear for parameter in self.layout])
+        return bool(self.prior[~linear].any())
+
     def values_of(self, known: Mapping[str, float]) -> np.ndarray:
         """(p,) of parameters by name; those that are not known are zero."""
         return np.array([known.get(name, 0.0) for name in self.names])
