@@ -38,8 +38,8 @@ from armdyn.robot.friction import speeds_of
 
 
 FOLDS = 10  # in the order of time, to compare filters
-HALVINGS = 3  # of the stretches, which make 2³ kinds of motion
-STRETCHES = 160  # at most, into which the samples are cut
+HALVINGS = 4  # of the stretches, which make 2⁴ kinds of motion
+STRETCHES = 320  # at most, into which the samples are cut
 _ROUNDING = 1e-12  # of the greatest eigenvalue
 
 
@@ -546,7 +546,8 @@ class Search:
 # Which model a fit uses: the cut-off of the filters, friction terms and damping, chosen or as asked for.
 
 
-STICKING = 0.03  # of the greatest speed: slower joints may stick
+STICKING = 0.01  # of the greatest speed: slower joints may stick,
+DWELLS = 0.1  # where more of the torques than this are of such: fewer are of joints that turn back
 LEFT = 0.3  # of the torques, at least, where those of joints that may stick are left out
 FASTEST, STEP = 80.0, 1.3  # Hz: the highest cut-off that is tried; each is STEP times the next
 NYQUIST_SHARE = 0.25  # of a log's rate: the highest cut-off
@@ -639,12 +640,17 @@ def choose_model(robot: Robot, records: Sequence[Record], request: Request) -> C
 def _shares_of_sticking(
     parts: Sequence[States], greatest: np.ndarray, given: Sequence[Friction] | None
 ) -> np.ndarray:
-    """(n,) parts of the greatest speeds below which joints may stick; 0 where too little would be left."""
+    """(n,) parts of the greatest speeds below which joints may stick; 0 of joints that hardly dwell.
+
+    A joint that sticks holds any torque up to its friction at rest: no function of the state predicts it, and
+    a fit to it takes something between. Fits to moves with dwells then miss other motions.
+    """
     if given is not None or not parts:
         return np.array([one.slow for one in given or ()]) if given else np.zeros(len(greatest))
     use = np.concatenate([part.use for part in parts])
-    slides = use & (np.abs(np.concatenate([part.motion.qd for part in parts])) >= STICKING * greatest)
-    return np.where(slides.sum(0) >= LEFT * use.sum(0), STICKING, 0.0)
+    speed = np.abs(np.concatenate([part.motion.qd for part in parts]))
+    slow = (use & (speed < STICKING * greatest)).sum(0) / np.maximum(use.sum(0), 1)
+    return np.where((slow > DWELLS) & (slow < 1 - LEFT), STICKING, 0.0)
 
 
 def enough_records(samples: LogSet) -> list[Record]:
