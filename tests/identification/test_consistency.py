@@ -12,7 +12,6 @@ from armdyn import Robot, backend
 from armdyn.identification.consistency import consistent, impossible_links
 from armdyn.identification.errors import IdentificationError
 from armdyn.identification.pseudo_inertia import body_of
-from armdyn.identification.regression import solve
 from armdyn.model import impossible_bodies
 from arms import assert_same, generators, law, models, quietly, related, robots, slowly, state
 from golden_messages import golden_error
@@ -243,19 +242,6 @@ def test_descriptions_that_are_hard_to_read(name):
 
 
 # ---- what it costs -----------------------------------------------------------------------------------------
-
-
-@law(robots((1, 4), rotors=("reflected", "none"), friction=False), generators(), examples=4, thorough=30)
-def test_damped_estimates_that_are_possible_are_those_of_damped_least_squares(robot, rng):
-    R, z = measured(robot, rng, 0.0)
-    described = robot.parameters * rng.uniform(0.99, 1.01, len(robot.parameters))
-    plain = solve(np.column_stack([R, z]), described, 1e-3, described != 0).x
-    if impossible_links(robot.with_parameters(plain)):
-        return
-    found = consistent(robot, R, z, damping=1e-3, described=described)
-    assert_same(R @ found.parameters, R @ plain, 1e-6)
-    assert found.causes == ()
-    assert_possible(found.robot, rng)
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,8 @@ def test_damped_estimates_approach_the_truth_as_the_damping_falls(arm, motion):
 
 def test_damped_is_the_damped_inverse(arm, motion):
     """x = prior + (YᵀY + λD²)⁻¹ Yᵀ(τ − Y prior), D the lengths of the columns, on weighted rows."""
-    fit = identify(wrong(arm), log_of(arm, motion), method="damped", damping=0.01, friction="plain")
+    options = {"method": "damped", "damping": 0.01, "friction": "plain", "consistent": False}
+    fit = identify(wrong(arm), log_of(arm, motion), **options)
     R = fit.factors.weighted(fit.scale)
     prior = fit.model.problem.template.prior
     Y, tau = R[:, :-1], R[:, -1]
@@ -111,14 +112,13 @@ def test_intervals_of_every_method_hold_the_truth(arm, motion, method):
 def test_instruments_take_away_the_bias_of_noisy_positions():
     arm = Robot.load("planar")
     motion, rng = motion_of(arm, 1, rate=200.0), np.random.default_rng(1)
-    scores = {"weighted": Scores(), "instrumental": Scores()}
+    scores = {"ordinary": Scores(), "instrumental": Scores()}
     for _ in range(8):
         log = log_of(arm, motion, rng, noise=0.01, position_noise=1e-3, exact=False)
         for method, found in scores.items():
             found.add(identify(arm, log, method=method, cutoff=10.0, **PLAIN), arm)
-    unit = np.std(scores["weighted"].errors, axis=0, ddof=1)
-    assert scores["weighted"].bias(unit) > 3
-    assert scores["instrumental"].bias(unit) < 1
+    unit = np.std(scores["ordinary"].errors, axis=0, ddof=1)
+    assert scores["instrumental"].bias(unit) < min(1.0, 0.5 * scores["ordinary"].bias(unit))
     assert scores["instrumental"].inside() > 0.97
 
 
@@ -133,7 +133,10 @@ def test_instruments_that_are_given_take_away_the_bias():
         log = log_of(arm, motion, rng, noise=0.01, position_noise=1e-3, exact=False)
         clean = {"instrumental": {"instruments": Log(t, q, log.tau, qd=qd, qdd=qdd)}, "weighted": {}}
         for method, found in scores.items():
-            found.add(identify(arm, log, method=method, cutoff=10.0, **PLAIN, **clean[method]), arm)
+            options = (
+                PLAIN | clean[method] | {"consistent": False}
+            )  # friction that is zero would have no scatter
+            found.add(identify(arm, log, method=method, cutoff=10.0, **options), arm)
     unit = np.std(scores["weighted"].errors, axis=0, ddof=1)
     assert scores["instrumental"].bias(unit) < 0.3 * scores["weighted"].bias(unit)
 

@@ -67,7 +67,7 @@ def test_estimates_that_a_robot_can_have_stay_as_they_are(options):
     assert not free.consistent
     assert fit.parameters == pytest.approx(free.parameters, rel=1e-5, abs=1e-5)
     assert impossible_links(fit.robot) == ()
-    assert "against the error without that: 0 %" in fit.summary()
+    assert "filtered error against free estimates: 0 %" in fit.summary()
 
 
 @pytest.mark.parametrize("method", ["weighted", "sequential"])
@@ -86,8 +86,13 @@ def test_what_bodies_that_can_exist_cost_is_said(method):
 
 
 def test_of_some_parameters_bodies_are_taken_as_estimated():
-    fit = identify(ROBOT, LOG, parameters=["m2", "mx2", "Izz2"], friction="plain", damping=0.0)
+    options = {"friction": "plain", "damping": 0.0}
+    fit = identify(ROBOT, LOG, parameters=["m2", "mx2", "Izz2"], **options)
     assert not fit.consistent
+    heavy = ROBOT.with_parameters(ROBOT.parameters * np.where(np.array(ROBOT.parameter_names) == "m2", 9, 1))
+    for names, said in (["Izz2"], True), (["Fv*"], False):  # of bodies that are known nothing is said
+        fit = identify(heavy, LOG, parameters=names, **options)
+        assert any("inertia found for link 2: bodies that can" in note for note in fit.notes) == said
 
 
 def test_without_the_solver_bodies_are_as_estimated_and_a_note_says_so(monkeypatch):

@@ -35,7 +35,7 @@ def test_base_parameters_of_any_arm_from_exact_states(plan, follows):
 def test_base_parameters_of_bundled_arms_from_exact_states(name):
     robot = Robot.load(name)
     fit = identify(wrong(robot), log_of(robot, motion_of(robot)))
-    assert distance(fit, robot) < 1e-9
+    assert distance(fit, robot) < 1e-8  # to the rounding of the solver, where friction is none at all
     assert not fit.not_shown.any()
     assert not any(one.stribeck or one.cubic or one.load for one in fit.model.friction)
     assert fit.model.damping == 0
@@ -45,8 +45,8 @@ def test_a_fit_is_a_description_for_the_next_one():
     """Estimates need not be possible bodies; the next fit takes them all the same."""
     arm = Robot.load("planar")
     log = log_of(arm, motion_of(arm), np.random.default_rng(0), noise=0.05)
-    first = identify(wrong(arm), log, **PLAIN)
-    second = identify(first.robot, log, **PLAIN)
+    first = identify(wrong(arm), log, consistent=False, **PLAIN)
+    second = identify(first.robot, log, consistent=False, **PLAIN)
     np.testing.assert_allclose(second.parameters, first.parameters, rtol=1e-8, atol=1e-10)
     bare = identify(Robot(replace(first.robot.model, rotors="none")), log, **PLAIN)
     assert bare.training_error < 1.1 * first.training_error

@@ -26,7 +26,7 @@ def arm():
 
 @pytest.fixture(scope="module")
 def train(arm):
-    return moved(arm, 1, NOISE, name="first")
+    return moved(arm, 4, NOISE, name="first")
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def test_white_noise_is_white_and_a_missing_term_is_not(arm):
     logs = [moved(arm, seed, NOISE, name=str(seed)) for seed in (11, 21, 31)]
     fit = identify(arm, logs, validate=moved(arm, 12, NOISE), **KNOWN)
     assert {joint.whiteness.verdict for joint in fit.validation.joints} == {"white"}
-    other = moved(arm, 4, NOISE)
+    other = moved(arm, 1, NOISE)
     wrong = Log(t=other.t, q=other.q, tau=other.tau + 0.3 * np.sin(3 * other.q), qd=other.qd, qdd=other.qdd)
     found = fit.validate(wrong)
     assert {joint.whiteness.verdict for joint in found.joints} == {"not white"}
@@ -129,7 +129,8 @@ def test_several_logs_have_an_error_each(fit, arm):
     assert found.error == pytest.approx(fit.error(logs))
 
 
-def test_folds_have_the_error_of_the_noise_and_scatter_as_the_standard_errors(fit, train):
+def test_folds_have_the_error_of_the_noise_and_scatter_as_the_standard_errors(arm, train):
+    fit = identify(arm, train, consistent=False, **KNOWN)
     found = fit.cross_validate(train, folds=6)
     assert len(found.errors) == 6
     assert found.error == pytest.approx(fit.training_error, rel=0.1)
@@ -209,3 +210,26 @@ def test_columns_of_rounding_have_no_estimate():
     np.testing.assert_allclose(found.x, [1.0, 7.0, 2.0], atol=1e-12)
     assert found.rank == 2
     np.testing.assert_allclose(np.abs(found.open[:, 0]), [0, 1, 0], atol=1e-12)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_one_error_in_training_and_validation(arm, exact):
+    """Of recorded torques up to the ends, with that of filtered torques beside it, wherever it is told."""
+    log = moved(arm, 3, duration=6.0, exact=exact)
+    with pytest.warns(IdentificationWarning):
+        fit = identify(
+            arm, log, validate=log, **({} if exact else {"cutoff": 6.0}), friction="plain", damping=0
+        )
+    tried = fit.validation
+    assert tried.error == pytest.approx(fit.training_error, rel=1e-12)
+    assert tried.filtered_error == pytest.approx(fit.filtered_error, rel=1e-12)
+    assert fit.error(log) == pytest.approx(fit.training_error, rel=1e-12)
+    left = log.tau - fit.predict(log)
+    assert fit.training_error == pytest.approx(np.linalg.norm(left) / np.linalg.norm(log.tau), rel=1e-9)
+    assert fit.filtered_error <= fit.training_error
+    text = str(fit)
+    percent = f"{100 * fit.training_error:.2f} % in training, {100 * fit.training_error:.2f} % in validation"
+    assert percent in " ".join(text.split())
+    assert ("of torques through the filter of the fit" in " ".join(text.split())) != exact
+    told = fit.to_dict()
+    assert told["training_error"] == pytest.approx(told["validation"]["error"], rel=1e-12)

@@ -516,19 +516,22 @@ def _solved(
 
 
 MARGIN = 1e-5  # a link's pseudo-inertia is at least this part of the prior's
-GIVE = 0.01  # of the least cost: half of it of the error
+GIVE = 0.1  # of what the conditions cost
+_MOST = 0.01  # of all the cost: half of it of the error
 RANK = 1e-8  # of the greatest singular value: what is smaller is not determined
 _UNIT = 1e-4  # of what no parameters explain: the unit of the cost in stage one
 _EXACT = 1e-14  # the same where parameters explain all, of what they explain
 _PULL = 1e-3  # toward the point before, in each step of stage one, per size of the prior
 _STEPS = 6
-_STRONGEST, _HALVINGS = 1e5, 9  # pulls to the prior that are tried
+_WEAKEST, _STRONGEST, _HALVINGS = 1e-5, 1e5, 10  # pulls to the prior that are tried
 _EXPLAINED = 1e-12  # of ‖z‖²: a cost that counts as none
 _ROUNDING = 1e-9  # of an inequality
 _ULPS = 16 * np.finfo(float).eps  # of the terms of an inequality: so far inside it ends
 _SLACK = 1e-7  # of an inequality, to be taken back
+_OPEN = 1e-3  # of the inequalities' greatest change by what the data leave open: less does not take it back
 _SETTLED = 1e-5  # of the cost
 _COUNTS = 0.01  # of the price: what costs less is not named
+_MASS = 0.8  # a push that has this share in the mass is about the mass alone
 _ROOM = 10  # stage one keeps this multiple of the margin, so that stage two has room
 
 
@@ -591,7 +594,8 @@ def consistent(
 
     Where least squares alone is not possible, the cost of stage one is flat in directions that the data
     hardly show, and its least value may ask for a link of a hundred kilograms. So stage one stops short of
-    it: of what costs up to 1 + `give` times the least, it takes what is near to the prior.
+    it: the conditions may cost 1 + `give` times what they must (and at most 1 % of the whole cost more), and
+    of what costs no more, it takes what is near to the prior.
     """
     robot = check.robot(robot)
     R, z, speeds = _checked(robot, R, z, speeds)
@@ -733,11 +737,15 @@ def _least_squares(
         before, cost = cost, factor.cost(x)
         if before - cost <= _SETTLED * cost:
             break
+    moved, _ = _moved_inside(space, plain, margin / 2)
+    if space.is_inside(moved, margin / 2, _ROUNDING) and factor.cost(moved) <= cost:
+        return moved, None  # outside by no more than rounding, and the solver is no nearer
     if whole is not factor:
         rows = whole.rows()
         found = nearest(space, x, margin, rows=rows, weight=_PULL)
         cost = before = whole.cost(found.x)
-    allowed = (1 + give) * min(cost, before)
+    least = min(cost, before)
+    allowed = least + min(give * max(least - whole.rest, 0.0), _MOST * least)
     return _near_prior(space, whole, rows, target, margin, found.x, allowed), found
 
 
@@ -751,7 +759,7 @@ def _near_prior(
     allowed: float,
 ) -> np.ndarray:
     """What the strongest pull to the prior gives at the cost allowed: its logarithm by bisection."""
-    found, weak, strong = least, np.log(_PULL), np.log(_STRONGEST)
+    found, weak, strong = least, np.log(_WEAKEST), np.log(_STRONGEST)
     for _ in range(_HALVINGS):
         middle = (weak + strong) / 2
         x = nearest(space, target, margin, rows=rows, weight=float(np.exp(middle))).x
@@ -781,7 +789,7 @@ def _causes(robot: Robot, space: Space, factor: _Factor, least: Answer) -> tuple
     found: dict[tuple[str, str | None], float] = {}
     steps, free = space.bodies_of(way), space.bodies_of(least.x - way)
     for link, X, push, step in zip(robot.model.moving, free, least.bodies, steps, strict=True):
-        found[f"{_broken(X)} of {link.name}", link.name] = float((push * step).sum())
+        found[f"{_broken(X, push)} of {link.name}", link.name] = float((push * step).sum())
     for name, push, step in zip(space.names, least.rows, space.C @ way, strict=True):
         found[name, None] = found.get((name, None), 0.0) + float(push * step)
     price = sum(max(x, 0.0) for x in found.values())
@@ -789,9 +797,9 @@ def _causes(robot: Robot, space: Space, factor: _Factor, least: Answer) -> tuple
     return tuple(sorted(causes, key=lambda cause: -cause.share))
 
 
-def _broken(X: np.ndarray) -> str:
-    """What of a body X cannot be: its mass, its tensor wherever the centre of mass is, or that centre."""
-    if X[3, 3] <= 0:
+def _broken(X: np.ndarray, push: np.ndarray) -> str:
+    """What a body X is held back by: its mass alone, its tensor wherever the centre of mass is, or that."""
+    if push[3, 3] >= _MASS * np.trace(push):
         return "mass"
     return "tensor" if np.linalg.eigvalsh(X[:3, :3])[0] <= 0 else "centre of mass"
 
@@ -821,6 +829,7 @@ def _nearest(
     """Stage two. Where inequalities leave no room, the solver may use a little more than they allow."""
     try:
         found = nearest(space, target, margin, free=free, start=first, slack=_SLACK).x
+        found = _without_slack(space, found, free)
     except NothingPossibleError:
         found = first
     improved = np.square(found - target).sum() < np.square(first - target).sum()
@@ -829,6 +838,15 @@ def _nearest(
     if np.square(free.T @ (first - target)).sum() > _SLACK:
         notes.append("what the data do not show is possible, but it is not the nearest to the prior")
     return first
+
+
+def _without_slack(space: Space, x: np.ndarray, free: np.ndarray) -> np.ndarray:
+    """ξ with the inequalities met as far as directions that the data leave open can meet them."""
+    for _ in range(2):
+        short = space.c - space.C @ x
+        rows = short > 0
+        x = x + free @ np.linalg.lstsq(space.C[rows] @ free, 2 * short[rows], rcond=_OPEN)[0]
+    return x
 
 
 def _moved(robot: Robot, space: Space, target: np.ndarray) -> list[str]:
@@ -848,6 +866,16 @@ def _inside(space: Space, x: np.ndarray, margin: float, notes: list[str]) -> np.
 
     Bodies grow by a multiple of the prior's. An inequality is met by raising one parameter.
     """
+    x, greatest = _moved_inside(space, x, margin)
+    if greatest > 10 * _SLACK:
+        notes.append(f"the solver left what is possible by {greatest:.1g} of the prior's sizes; taken back")
+    if not space.is_inside(x, margin / 2, 1e-12):
+        raise NothingPossibleError(_NONE)
+    return x
+
+
+def _moved_inside(space: Space, x: np.ndarray, margin: float) -> tuple[np.ndarray, float]:
+    """ξ with the inequalities met, and by how much the worst was not; several may leave some unmet."""
     x = x.copy()
     values, _ = space.least(x)
     bodies = x[: SIZE * space.bodies].reshape(space.bodies, SIZE)
@@ -862,11 +890,7 @@ def _inside(space: Space, x: np.ndarray, margin: float, notes: list[str]) -> np.
                 k = int(row.argmax() if row.max() > 0 else row.argmin())
                 x[k] += short / row[k] * (1 + 1e-12)
                 greatest = max(greatest, short)
-    if greatest > 10 * _SLACK:
-        notes.append(f"the solver left what is possible by {greatest:.1g} of the prior's sizes; taken back")
-    if not space.is_inside(x, margin / 2, 1e-12):
-        raise NothingPossibleError(_NONE)
-    return x
+    return x, greatest
 
 
 def with_possible_friction(robot: Robot, parameters: np.ndarray) -> Robot:

@@ -2,29 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from textwrap import wrap
-from typing import Any, Self
+from typing import Any, Self, overload
 
 import numpy as np
-from scipy.stats import norm
 
 from armdyn.display import Shown
 from armdyn.identification import fit_file
-from armdyn.identification.errors import IdentificationError, NothingUsableError, check
+from armdyn.identification.coverage import (
+    Covers,
+    Model,
+    Training,
+    columns,
+    extent_of_logs,
+    extent_of_record,
+    extent_of_trajectory,
+    extrapolation,
+)
+from armdyn.identification.errors import (
+    IdentificationError,
+    IdentificationWarning,
+    NothingUsableError,
+    check,
+)
+from armdyn.identification.intervals import (
+    Evidence,
+    Prediction,
+    Scatter,
+    half_widths,
+    normal_quantile,
+)
 from armdyn.identification.log import Log, Record
 from armdyn.identification.log_files import LogFile
 from armdyn.identification.log_set import LogDigest, LogSet, left_out
+from armdyn.identification.methods import basis_of
 from armdyn.identification.regression import RANK, Factors
 from armdyn.identification.selection import NEAR, Chosen
+from armdyn.identification.shown import not_shown
+from armdyn.identification.signals import Kinematics, kinematics
 from armdyn.identification.validation import (
     Comparison,
     CrossValidation,
     JointResiduals,
-    Training,
     Validation,
     comparisons,
     cross_validate,
@@ -33,7 +56,8 @@ from armdyn.identification.validation import (
 )
 from armdyn.model.friction import TERMS
 from armdyn.model.parameters import Parameter
-from armdyn.remarks import Remark
+from armdyn.motion.trajectory import Trajectory
+from armdyn.remarks import Remark, warn
 from armdyn.robot import Robot
 from armdyn.robot.base_parameters import BaseParameters
 from armdyn.robot.joints import joint_units
@@ -101,16 +125,22 @@ def _validation(found: Validation) -> dict[str, Any]:
         "errors": found.errors,
         "overlap": found.overlap,
         "warnings": found.warnings,
+        "covers": {
+            "inside": found.covers.inside,
+            "outside": [x.text for x in found.covers.outside],
+            "leverage": found.covers.leverage,
+            "slow": found.covers.slow,
+        },
         "joints": joints,
     }
 
 
-def _plain(x: Any) -> Any:
+def plain(x: Any) -> Any:
     """Lists, texts, numbers, truth values and None."""
     if isinstance(x, dict):
-        return {key: _plain(value) for key, value in x.items()}
+        return {key: plain(value) for key, value in x.items()}
     if isinstance(x, list | tuple | np.ndarray):
-        return [_plain(value) for value in x]
+        return [plain(value) for value in x]
     if isinstance(x, bool | np.bool_):
         return bool(x)
     if isinstance(x, float | np.floating):
@@ -212,7 +242,7 @@ def _bodies(fit: Fit) -> str:
     if not fit.consistent:
         return "as estimated, whether they can exist or not"
     ratio = percent(1 + fit.consistency_cost)
-    return f"can exist, with rotors and friction; against the error without that: {ratio}"
+    return f"can exist, and rotors and friction, too; filtered error against free estimates: {ratio}"
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -234,6 +264,7 @@ def text(fit: Fit, parameters: bool = True) -> str:
     ]
     for title, found in reasons(fit):
         lines += entry(title, found)
+    lines += entry("covers", _covers(fit))
     lines += ["", *_joints(fit), ""]
     if parameters:
         lines += [*_parameters(fit), ""]
@@ -241,10 +272,10 @@ def text(fit: Fit, parameters: bool = True) -> str:
     beware = () if fit.validation is None else fit.validation.warnings
     lines += entry("beware", beware)
     lines += entry("notes", fit.notes)
-    return "\n".join(_printable(line.rstrip()) for line in lines)
+    return "\n".join(printable(line.rstrip()) for line in lines)
 
 
-def _printable(line: str) -> str:
+def printable(line: str) -> str:
     """Without what a terminal might act on; names of robots and logs come from files."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
 
@@ -278,6 +309,20 @@ def filtered_text(fit: Fit) -> str:
     """Errors in training and, where there is one, in validation, of torques through the filter of the fit."""
     both = [fit.filtered_error] + ([] if fit.validation is None else [fit.validation.filtered_error])
     return " and ".join(f"{100 * x:.2f} %" for x in both)
+
+
+def _covers(fit: Fit) -> list[str]:
+    """Whether the validation lies where the training data were."""
+    if fit.validation is None:
+        return []
+    found = fit.validation.covers
+    if found.inside:
+        return ["the validation data lie where the training data were"]
+    each = [
+        f"joint {j + 1} ({', '.join(dict.fromkeys(x.quantity for x in found.outside if x.joint == j))})"
+        for j in np.flatnonzero(~found.inside_of)
+    ]
+    return [f"the validation data go beyond the training data: {', '.join(each)}"]
 
 
 def _joints(fit: Fit) -> list[str]:
@@ -325,26 +370,53 @@ def _worth(fit: Fit, parameters: bool) -> list[str]:
     return entry("worth", texts)
 
 
-def columns(rows: list[list[str]]) -> list[str]:
-    """Cells in columns: the first to the left, numbers to the right, words to the left."""
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    numeric = [k > 0 and any(c.isdecimal() for row in rows[1:] for c in row[k]) for k in range(len(widths))]
-    return [
-        "  ".join(
-            f"{cell:>{w}}" if right else f"{cell:<{w}}"
-            for cell, w, right in zip(row, widths, numeric, strict=True)
-        )
-        for row in rows
-    ]
-
-
 # ------------------------------------------------------------------------------------------------------------
 # `Fit`: what identification found, what it is worth, and what it predicts.
 
 
 LEVEL = 0.99  # of the intervals
 ESSENTIAL = 0.3  # relative standard deviation up to which a parameter counts as known
-OPEN = 1e-6  # of a combination's size: a share in open directions from which it is not shown by the data
+
+
+def _unsound(fit: Fit) -> str:
+    """A sentence on numbers that cannot be those of a fit of this robot; empty where all can."""
+    n, p = fit.described.n, len(fit.full_names)
+    coverage, scatter, training = fit.training.coverage, fit.scatter, fit.training
+    expected: dict[str, tuple[np.ndarray, tuple[int, ...]]] = {
+        "x": (fit.x, (p,)),
+        "covariance_x": (fit.covariance_x, (p, p)),
+        "open": (fit.open, (p, -1)),
+        "held": (fit.held, (len(fit.base),)),
+        "free": (fit.free, (p,)),
+        "scale": (fit.scale, (n,)),
+        "repeats": (fit.repeats, (n,)),
+        "factors.rows": (fit.factors.rows, (n,)),
+        "scatter.residuals": (scatter.residuals, (*scatter.shape, n)),
+        "scatter.greatest": (scatter.greatest, (n,)),
+        "scatter.halves": (scatter.halves, (p, -1)),
+        "training.slow": (training.slow, (n,)),
+        "training.leverage": (training.leverage, (n,)),
+        "training.matters": (training.matters, (n,)),
+    }
+    expected |= {f"factors.R[{j}]": (R, (-1, p + 1)) for j, R in enumerate(fit.factors.R)}
+    expected |= {f"training.coverage.{f.name}": (getattr(coverage, f.name), (n,)) for f in fields(coverage)}
+    for name, (x, shape) in expected.items():
+        if len(x.shape) != len(shape) or any(k not in (-1, m) for k, m in zip(shape, x.shape, strict=True)):
+            return f"fit.{name}: found an array of {x.shape}, which is not that of {n} joints"
+        if not np.isfinite(x).all():
+            return f"fit.{name}: not all of its numbers are finite"
+    joints = [fit.factors.R, fit.residuals, *([] if fit.validation is None else [fit.validation.joints])]
+    if any(len(x) != n for x in joints):
+        return f"something else than {n} joints has factors or residuals"
+    return ""
+
+
+def _share(name: str, x: Any) -> float:
+    """A number between 0 and 1."""
+    found = float(check.number(name, x))
+    if not 0 < found < 1:
+        raise IdentificationError(f"{name}: found {found:g}; between 0 and 1 is allowed")
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -362,6 +434,7 @@ class Fit(Shown):
     x: np.ndarray = field(repr=False)  # (p,) the template's parameters
     covariance_x: np.ndarray = field(repr=False)  # (p, p)
     open: np.ndarray = field(repr=False)  # (p, k) directions that the data do not show
+    held: np.ndarray = field(repr=False)  # (b,) bool: base parameters of which the description says more
     model: Chosen = field(repr=False)
     method: str
     free: np.ndarray = field(repr=False)  # (p,) bool: what was estimated; the rest was known
@@ -376,6 +449,7 @@ class Fit(Shown):
     consistency_cost: float  # by which part that raises `filtered_error`; 0 where it is for nothing
     remarks: tuple[Remark, ...] = field(repr=False)
     training: Training = field(repr=False)  # where the data moved that entered the fit
+    scatter: Scatter = field(repr=False)  # how far measured torques were from predictions there
     validation: Validation | None = field(default=None, repr=False)  # on the logs of `validate=`
     logs: tuple[LogDigest, ...] = field(default=(), repr=False)  # that were learnt from
 
@@ -386,10 +460,10 @@ class Fit(Shown):
 
     # ---- the base parameters ---------------------------------------------------------------------------
 
-    @cached_property
+    @property
     def base(self) -> BaseParameters:
         """The combinations that torques can show, over the parameters of the model that was fitted."""
-        return self.model.problem.template.robot.base_parameters(friction=True, route="numeric")
+        return self.model.problem.template.base
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -431,11 +505,19 @@ class Fit(Shown):
 
     @cached_property
     def not_shown(self) -> np.ndarray:
-        """(b,) bool: base parameters of which these data say nothing, in the order of `names`."""
-        M, lengths = self.base.matrix, np.abs(self.base.matrix) @ np.ones(len(self.x))
-        if not self.open.shape[1]:
-            return np.zeros(len(M), bool)
-        return np.asarray(np.abs(M @ self.open).max(1) > OPEN * lengths)
+        """(b,) bool: base parameters that keep the description's values, in the order of `names`.
+
+        These data say nothing of them, or less than the description does.
+        """
+        return np.asarray(not_shown(self.base, self.open) | self.held)
+
+    @property
+    def not_shown_names(self) -> tuple[str, ...]:
+        """Names of the base parameters of which these data say nothing, or less than the description.
+
+        They have the description's values, as near as the rest allows.
+        """
+        return tuple(name for name, hidden in zip(self.names, self.not_shown, strict=True) if hidden)
 
     @property
     def standard_errors(self) -> np.ndarray:
@@ -444,10 +526,7 @@ class Fit(Shown):
 
     def interval(self, level: float = LEVEL) -> np.ndarray:
         """(b, 2): where the base parameters lie with this probability."""
-        level = check.number("level", level)
-        if not 0 < level < 1:
-            raise IdentificationError(f"level: found {level:g}; between 0 and 1 is allowed")
-        half = norm.ppf((1 + level) / 2) * self.standard_errors
+        half = normal_quantile(_share("level", level)) * self.standard_errors
         return np.stack([self.parameters - half, self.parameters + half], axis=1)
 
     @property
@@ -491,11 +570,24 @@ class Fit(Shown):
 
     # ---- predictions -----------------------------------------------------------------------------------
 
-    def predict(self, log: Log) -> np.ndarray:
+    @overload
+    def predict(self, log: Log, interval: None = None) -> np.ndarray: ...
+    @overload
+    def predict(self, log: Log, interval: float) -> Prediction: ...
+
+    def predict(self, log: Log, interval: float | None = None) -> np.ndarray | Prediction:
         """Torques (samples, n) at the samples of a log, its positions filtered as in the fit.
 
         The torques Jᵀh_e for a wrench that the log has are among them.
         Samples that say nothing (a repeated time stamp, say) get the torques of the sample before.
+
+        With `interval=0.95` they come with the half widths of intervals that should have 95 % of what is
+        measured: `p.tau`, `p.half`, `p.lower`, `p.upper`, (samples, n) each. Counted are noise and friction
+        left over in training, by speed; friction that holds a joint at rest; and how unsure estimates are, by
+        noise and by what differs between halves of the training data: it shows what a model that is not quite
+        right costs elsewhere. Half widths are infinite where a torque needs what the data do not show.
+
+        Warns (`IdentificationWarning`) where the log goes beyond the training data; `covers` says more.
         """
         if isinstance(log, LogFile):
             raise IdentificationError(
@@ -504,21 +596,73 @@ class Fit(Shown):
             )
         if not isinstance(log, Log):
             raise IdentificationError(f"log: expected a Log, found {type(log).__name__}")
+        if interval is not None:
+            interval = _share("interval", interval)
         record = log.at_joints(self.described)
-        return self._rows_of_log(record, self.model.problem.torques(record, self.x))
+        tau, motion = (
+            self.model.problem.torques(record, self.x),
+            kinematics(record, self.model.problem.cutoff),
+        )
+        self._warn_beyond(record, motion, tau)
+        found = self._rows_of_log(record, tau)
+        if interval is None:
+            return found
+        half = self.half_widths(motion, interval)
+        return Prediction(found, self._rows_of_log(record, half), interval)
+
+    def half_widths(self, motion: Kinematics, level: float) -> np.ndarray:
+        """(M, n) half widths of the intervals about predictions, along a motion filtered as in the fit."""
+        known = self._known
+        return half_widths(known.problem, known.x, known.scatter, known.evidence, motion, level)
+
+    def covers(self, motion: Any) -> Covers:
+        """Whether a log, a list of logs or a `Trajectory` lies where the training data were.
+
+        For each joint and in sum: positions, speeds in both directions, accelerations, predicted torques, the
+        share of slow samples, and the leverage y (YᵀWY)⁻¹ yᵀ of its rows y of the regressor, relative to the
+        greatest in training. `found.inside` is the verdict, `found.outside` what goes farther, and where;
+        `print(found)` is a table of it.
+        """
+        if isinstance(motion, Trajectory):
+            extent = extent_of_trajectory(self._known, motion)
+        elif isinstance(motion, Log | LogFile | Sequence):
+            extent = extent_of_logs(self._known, LogSet.of(self.described, motion))
+        else:
+            raise IdentificationError(
+                f"covers: expected a Log, a list of them or a Trajectory, found {type(motion).__name__}"
+            )
+        return Covers.of(self.robot, extent, self.training)
+
+    @cached_property
+    def _known(self) -> Model:
+        basis = basis_of(self.factors.weighted(self.scale)[:, :-1], self.free)
+        evidence = Evidence(basis, self.open, self.scatter.halves)
+        return Model(self.model.problem, self.x, evidence, self.scatter, self.training)
+
+    def _warn_beyond(self, record: Record, motion: Kinematics, tau: np.ndarray) -> bool:
+        """Whether a record of which these torques were predicted goes beyond the training data; warns."""
+        extent = extent_of_record(self._known, record, motion, tau)
+        if extent is None:
+            return False
+        found = extrapolation(Covers.of(self.robot, extent, self.training))
+        warn([Remark(text, "warning") for text in found], IdentificationWarning, 3)
+        return bool(found)
 
     def predictions(self, file: Log | LogFile) -> Iterator[tuple[slice, np.ndarray]]:
         """`predict` of a log block by block, in little memory: rows of the log, and their torques (rows, n).
 
-        In a block of which nothing can be used, torques are NaN.
+        In a block of which nothing can be used, torques are NaN. Warns at the first block that goes beyond
+        the training data.
         """
-        samples = LogSet.of(self.described, [file])
-        for log in samples.parts(0, self.model.problem.cutoff):
+        samples, problem, told = LogSet.of(self.described, [file]), self.model.problem, False
+        for log in samples.parts(0, problem.cutoff):
             core = log.rows
             first = 0 if isinstance(file, Log) else log.first
             try:
                 record = samples.record(0, log)
-                tau = self._rows_of_log(record, self.model.problem.torques(record, self.x))[core]
+                found = problem.torques(record, self.x)
+                told = told or self._warn_beyond(record, kinematics(record, problem.cutoff), found)
+                tau = self._rows_of_log(record, found)[core]
             except NothingUsableError as reason:
                 left_out(log, reason)
                 tau = np.full((core.stop - core.start, self.robot.n), np.nan)
@@ -549,13 +693,13 @@ class Fit(Shown):
         Warns (`IdentificationWarning`) where the logs were in the training data or hardly move.
         """
         tried = LogSet.of(self.described, logs, samples)
-        return validate(self.model.problem, self.x, tried, self.training)
+        return validate(self._known, tried)
 
     def cross_validate(self, logs: Any, samples: Any = None, folds: int = 5) -> CrossValidation:
         """The fit repeated without each of `folds` stretches of its logs, and tried on what was left out.
 
         Filter, friction terms, what is known, weights of the joints and damping stay; the refits are least
-        squares.
+        squares, whether their bodies can exist or not.
         """
         folds = check.whole_number("folds", folds, 2)
         train = LogSet.of(self.described, logs, samples)
@@ -604,7 +748,10 @@ class Fit(Shown):
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read a fit that `save` wrote; a damaged file, or one of another version, is refused."""
-        return fit_file.load(cls, path)
+        found = fit_file.load(cls, path)
+        if wrong := _unsound(found):
+            raise IdentificationError(f"{path}: the file is damaged: {wrong}")
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """All numbers of the fit in lists and texts, for JSON; infinite ones are None."""
@@ -632,8 +779,7 @@ class Fit(Shown):
             "validation": None if self.validation is None else _validation(self.validation),
             "notes": self.notes,
         }
-        plain: dict[str, Any] = _plain(found)
-        return plain
+        return plain(found)  # type: ignore[no-any-return]
 
     def __str__(self) -> str:
         return self.summary()

@@ -482,11 +482,7 @@ def identify_payload(
     default on a terminal.
     """
     robot = check.robot(robot)
-    carrier = robot if link is None else robot.with_tip(link)
-    if carrier.mechanism.tip == FIXED_BASE:
-        raise IdentificationError(
-            "the tip is fixed to the base: a payload there is in no torque; name a link"
-        )
+    carrier = carrier_of(robot, link)
     given, origin, basis = known_entries(known)
     records = [record_of(robot, loaded, "loaded")]
     if unloaded is not None:
@@ -506,6 +502,16 @@ def identify_payload(
     remarks = [replace(remark, place=record.name) for record in records for remark in record.remarks]
     moved = found.others[-robot.n :] if offsets else np.zeros(robot.n)
     return payload_of(found, link, given, consistent, remarks, moved)
+
+
+def carrier_of(robot: Robot, link: str | None) -> Robot:
+    """The robot whose tip frame carries the payload: its own, or that of `link`."""
+    carrier = robot if link is None else robot.with_tip(link)
+    if carrier.mechanism.tip == FIXED_BASE:
+        raise IdentificationError(
+            "the tip is fixed to the base: a payload there is in no torque; name a link"
+        )
+    return carrier
 
 
 def _rows(part: States, start: int, stop: int, columns: Callable[[Kinematics], np.ndarray]) -> PayloadRows:

@@ -547,7 +547,7 @@ class Search:
 
 
 STICKING = 0.01  # of the greatest speed: slower joints may stick,
-DWELLS = 0.1  # where more of the torques than this are of such: fewer are of joints that turn back
+DWELLS = 0.1  # where most joints are that for more of the time than this: less is that of turning back
 LEFT = 0.3  # of the torques, at least, where those of joints that may stick are left out
 FASTEST, STEP = 80.0, 1.3  # Hz: the highest cut-off that is tried; each is STEP times the next
 NYQUIST_SHARE = 0.25  # of a log's rate: the highest cut-off
@@ -650,7 +650,8 @@ def _shares_of_sticking(
     use = np.concatenate([part.use for part in parts])
     speed = np.abs(np.concatenate([part.motion.qd for part in parts]))
     slow = (use & (speed < STICKING * greatest)).sum(0) / np.maximum(use.sum(0), 1)
-    return np.where((slow > DWELLS) & (slow < 1 - LEFT), STICKING, 0.0)
+    dwells = np.median(slow[greatest > 0]) > DWELLS if greatest.any() else False
+    return np.where(dwells & (slow < 1 - LEFT), STICKING, 0.0)
 
 
 def enough_records(samples: LogSet) -> list[Record]:

@@ -19,6 +19,7 @@ from armdyn.model.parts import Link, Motor
 from armdyn.model.robot_model import idlers, is_coupled, joint_friction
 from armdyn.model.vector import apply
 from armdyn.robot import Robot
+from armdyn.robot.base_parameters import BaseParameters
 from armdyn.robot.friction import speeds_of
 
 _ONE = Expression.of(1)  # stands for a coefficient until it is estimated, so that the robot has it
@@ -68,6 +69,11 @@ class Template:
         """(p,) of parameters by name; those that are not known are zero."""
         return np.array([known.get(name, 0.0) for name in self.names])
 
+    @cached_property
+    def base(self) -> BaseParameters:
+        """The combinations of its parameters that torques can show."""
+        return self.robot.base_parameters(friction=True, route="numeric")
+
     def with_widths(self, width: np.ndarray) -> Template:
         """With these widths (E,) of the sign of each surface, in the place of the description's."""
         return replace(self, robot=Robot(_with_widths(self.robot.model, width)))
@@ -107,7 +113,13 @@ def _with_rotors(robot: Robot, terms: FrictionTerms | None) -> RobotModel:
     pairs = zip(model.coordinates, wanted, strict=True)
     own = {link.name for link, rotor in pairs if link.motor is None and rotor}
     links = tuple(replace(link, motor=_motor(link)) if link.name in own else link for link in model.links)
+    if model.rotors == "none":  # links are what they are without the masses of motors
+        links = tuple(replace(link, motor=_light(link.motor)) for link in links)
     return replace(model, links=links, rotors="reflected" if none else model.rotors)
+
+
+def _light(motor: Motor | None) -> Motor | None:
+    return motor and replace(motor, mass=ZERO, transverse=ZERO)
 
 
 def _motor(link: Link) -> Motor:
@@ -261,7 +273,7 @@ class Free:
         Nor is a coefficient of load friction, which is known while the others are estimated.
         """
         model = template.robot.model
-        there = np.array([_exists(model, x) and x.kind.is_linear for x in template.layout])
+        there = np.array([exists(model, x) and x.kind.is_linear for x in template.layout])
         if self.patterns:
             named = [any(fnmatchcase(x, pattern) for pattern in self.patterns) for x in template.names]
             return np.asarray(there & named)
@@ -282,7 +294,8 @@ class Free:
         return self.group == "all" or part in parts[self.group]
 
 
-def _exists(model: RobotModel, parameter: Parameter) -> bool:
+def exists(model: RobotModel, parameter: Parameter) -> bool:
+    """False for the rotor of a joint without a motor."""
     if parameter.kind.part != "rotor":
         return True
     return model.rotors != "none" and model.moving[parameter.joint].motor is not None
