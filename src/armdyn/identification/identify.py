@@ -108,7 +108,7 @@ def _friction(friction: Any, n: int) -> tuple[Friction, ...] | None:
     """Of each joint; None is chosen."""
     if isinstance(friction, str) and friction in ("plain", "given", "choose"):
         one = {"choose": None, "plain": PLAIN, "given": Friction(width=None)}[friction]
-        return one and (one,) * n
+        return None if one is None else (one,) * n
     each = (friction,) * n if isinstance(friction, Friction) else friction
     if not isinstance(each, list | tuple) or not all(isinstance(x, Friction) for x in each):
         raise IdentificationError(
@@ -188,7 +188,7 @@ def identify(
 
     `cutoff` [Hz] of the filters, `damping` (of the columns' lengths, toward the description) and friction are
     chosen by cross-validation among the samples that may enter the fit, where they are not given. `friction`
-    is "choose", "plain" (viscous, Coulomb, offset), a `Friction`, or "given": nothing is added to the
+    is "choose", "plain" (viscous, Coulomb, offset), a `Friction` or one for each joint, or "given": nothing is added to the
     description, not even rotors; viscous and Coulomb friction are parameters of every joint.
     Where all parameters are estimated, bodies, rotors and friction are such as can exist, with every method:
     they are the nearest to its estimates and, where the data leave them open, to `prior`: "nominal" (the

@@ -61,7 +61,9 @@ def folds_of_kinds(parts: Sequence[States]) -> list[np.ndarray]:
     of mean speeds (their square roots: slow ones count), directions and torques of all joints.
     """
     total = sum(len(part) for part in parts)
-    features, sizes, stretches = [], [], []
+    features: list[np.ndarray] = []
+    sizes: list[int] = []
+    stretches: list[np.ndarray] = []
     for part in parts:
         least = 1 if part.cutoff is None else int(np.ceil(part.rate / part.cutoff))
         count = max(1, len(part) // max(least, total // STRETCHES, 1))
@@ -74,7 +76,7 @@ def folds_of_kinds(parts: Sequence[States]) -> list[np.ndarray]:
             size = speed[at].mean(0)
             way = v.mean(0) / np.where(size > 0, size, 1.0)
             features.append(np.concatenate([np.sqrt(size), way, tau.mean(0)]))
-            sizes.append(part.use[at].any(1).sum())
+            sizes.append(int(part.use[at].any(1).sum()))
     found = _halved(np.array(features), np.array(sizes, float))
     return [found[own] for own in stretches]
 
@@ -95,7 +97,7 @@ def _halved(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
             share = np.cumsum(weights[order])
             upper = order[share - weights[order] / 2 > share[-1] / 2]
             group[upper] = group.max() + 1
-    return np.unique(group, return_inverse=True)[1]
+    return np.asarray(np.unique(group, return_inverse=True)[1])
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,7 @@ class Products:
         for k, G in enumerate(self.G):
             for d, x in enumerate(self._solutions(total - G, columns, dampings)):
                 found[k, d] = x @ G[inner] @ x - 2 * x @ G[columns, -1] + G[-1, -1]
-        return np.maximum(found, 0) / max(self.rows.sum(), 1)  # squares: less than zero is rounding
+        return np.asarray(np.maximum(found, 0) / max(self.rows.sum(), 1))  # squares: below zero is rounding
 
     @staticmethod
     def _solutions(G: np.ndarray, columns: np.ndarray, dampings: Sequence[float]) -> list[np.ndarray]:
@@ -297,7 +299,7 @@ class Candidates:
         scale: np.ndarray,
         free: np.ndarray,
         x: np.ndarray,
-        slow: Sequence[float],
+        slow: np.ndarray,
     ) -> None:
         """The template has offsets and rotors and none of the other terms that are chosen."""
         self.slow = slow
@@ -389,7 +391,7 @@ class Candidates:
     def plain_model(self, i: int) -> Friction:
         """The model of coordinate i with which the choice begins."""
         place = self.places[i]
-        return replace(PLAIN, offset="offset" in place, rotor="rotor" in place, slow=self.slow[i])
+        return replace(PLAIN, offset="offset" in place, rotor="rotor" in place, slow=float(self.slow[i]))
 
     def options(self, i: int) -> list[Friction]:
         """The models of coordinate i that are tried."""
@@ -472,17 +474,18 @@ class Search:
         ridge[: len(self.base)] = _DRAWN
         drawn = np.zeros(len(S))
         drawn[: len(self.base)] = _DRAWN * self._solved()
-        M, N = [], []
+        reduced: list[np.ndarray] = []
+        tests: list[np.ndarray] = []
         for G in [*self.G, np.zeros_like(self.total)]:  # the last: nothing is left out
             R = self.total - G
             B = R[np.ix_(S, C)]
             right = B.copy()
             right[:, -1] += drawn
             A = cho_solve(cho_factor(R[np.ix_(S, S)] + np.diag(ridge), check_finite=False), right)
-            M.append(R[np.ix_(C, C)] - B.T @ A)
+            reduced.append(R[np.ix_(C, C)] - B.T @ A)
             cross = A.T @ G[np.ix_(S, C)]
-            N.append(G[np.ix_(C, C)] - cross - cross.T + A.T @ G[np.ix_(S, S)] @ A)
-        M, N = np.array(M), np.array(N)
+            tests.append(G[np.ix_(C, C)] - cross - cross.T + A.T @ G[np.ix_(S, S)] @ A)
+        M, N = np.array(reduced), np.array(tests)
         found, possible = np.empty((len(models), len(self.G))), np.ones(len(models), bool)
         for k, x in enumerate(models):
             columns = self.candidates.columns(i, x)
@@ -547,7 +550,7 @@ class Search:
 
 
 STICKING = 0.01  # of the greatest speed: slower joints may stick,
-DWELLS = 0.1  # where most joints are that for more of the time than this: less is that of turning back
+DWELLS = 0.1  # where they are that for more of the time than this: less is that of turning back
 LEFT = 0.3  # of the torques, at least, where those of joints that may stick are left out
 FASTEST, STEP = 80.0, 1.3  # Hz: the highest cut-off that is tried; each is STEP times the next
 NYQUIST_SHARE = 0.25  # of a log's rate: the highest cut-off
@@ -650,8 +653,7 @@ def _shares_of_sticking(
     use = np.concatenate([part.use for part in parts])
     speed = np.abs(np.concatenate([part.motion.qd for part in parts]))
     slow = (use & (speed < STICKING * greatest)).sum(0) / np.maximum(use.sum(0), 1)
-    dwells = np.median(slow[greatest > 0]) > DWELLS if greatest.any() else False
-    return np.where(dwells & (slow < 1 - LEFT), STICKING, 0.0)
+    return np.where((slow > DWELLS) & (slow < 1 - LEFT), STICKING, 0.0)
 
 
 def enough_records(samples: LogSet) -> list[Record]:
@@ -726,6 +728,7 @@ def _cutoff(
         greatest = greatest_speeds(Surfaces.of_robot(template.robot), parts)
         own = greatest[Surfaces.of_robot(template.robot).own]
         slow = _shares_of_sticking(parts, own, request.friction) * own
+        slow *= np.mean(slow > 0) > 0.5  # of an arm that dwells
         problem = Problem(template.with_widths(START * greatest), slow=slow)
         parts = [problem.sliding(part) for part in parts]
         scale = noise_scale(problem, parts, free)[1] if scale is None else scale
@@ -797,7 +800,7 @@ def profiled(
             x[free] = found[: len(columns) - len(own)]
             load[own] = np.clip(found[len(columns) - len(own) :], 0.0, _MOST_LOAD)
         else:
-            x = weighted(problem.factors(parts), template.prior, free=free)[0]
+            x = noise_scale(problem, parts, free)[0]
     return load, dict(zip(template.names, x.tolist(), strict=True))
 
 

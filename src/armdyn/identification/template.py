@@ -139,9 +139,9 @@ def _with_friction(model: RobotModel, link: Link, terms: FrictionTerms | None, i
         paced = bool(np.isfinite(terms.stribeck[i]))
         velocity = Expression.of(float(terms.stribeck[i])) if paced else None
         # Where a joint has a spring, its stiffness·rest is an offset.
-        has = {"stribeck": paced, "offset": terms.offset[i] and link.spring.is_zero}
-        has |= {"cubic": terms.cubic[i], "asymmetry": terms.asymmetry[i]}
-        chosen = {name: _ONE if x else ZERO for name, x in has.items()}
+        wanted = {"stribeck": paced, "offset": bool(terms.offset[i]) and link.spring.is_zero}
+        wanted |= {"cubic": bool(terms.cubic[i]), "asymmetry": bool(terms.asymmetry[i])}
+        chosen = {name: _ONE if x else ZERO for name, x in wanted.items()}
         own = own.replaced({**chosen, "load": Expression.of(float(terms.load[i]))}, velocity)
     return replace(link, friction=own)
 
