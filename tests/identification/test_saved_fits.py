@@ -102,7 +102,7 @@ def test_damaged_files_are_refused(file, tmp_path):
 
 def test_other_files_are_refused(file, tmp_path):
     other = tmp_path / "other.json"
-    other.write_bytes(file.read_bytes().replace(b'"version": 3,', b'"version": 7,', 1))
+    other.write_bytes(file.read_bytes().replace(b'"version": 4,', b'"version": 7,', 1))
     with golden_error(IdentificationError):
         Fit.load(other)
     with golden_error(IdentificationError):

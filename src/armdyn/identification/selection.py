@@ -413,7 +413,7 @@ class Candidates:
 # what one kind of motion alone shows would else be lost with its fold, for all models alike.
 
 
-_DRAWN = 0.03  # of what all data say of a combination of bodies
+_DRAWN = 0.1  # of what all data say of a combination of bodies
 _TINY = 1e-6  # of a column's length
 _SURE = 2.0  # standard errors: a further term gains more
 _LEAST = 5e-3  # of the error (mean square): and more than that
