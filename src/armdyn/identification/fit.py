@@ -405,9 +405,14 @@ def _unsound(fit: Fit) -> str:
             return f"fit.{name}: found an array of {x.shape}, which is not that of {n} joints"
         if not np.isfinite(x).all():
             return f"fit.{name}: not all of its numbers are finite"
-    joints = [fit.factors.R, fit.residuals, *([] if fit.validation is None else [fit.validation.joints])]
+    joints = [
+        fit.factors.R,
+        fit.residuals,
+        fit.model.friction,
+        *([] if fit.validation is None else [fit.validation.joints]),
+    ]
     if any(len(x) != n for x in joints):
-        return f"something else than {n} joints has factors or residuals"
+        return f"something else than {n} joints has factors, friction or residuals"
     return ""
 
 
