@@ -41,9 +41,19 @@ def rubbing(robot, **coefficients):
     return robot.with_parameters(robot.parameters + np.array(more))
 
 
+def truth_of(fit, robot):
+    """The robot's base parameters, asymmetry as an offset where the model has none: of a joint that moves
+    they are one."""
+    known = dict(zip(robot.parameter_names, robot.parameters, strict=True))
+    for name in [name for name in known if name.startswith("Fa") and name not in fit.full_names]:
+        offset = "F0" + name[2:]
+        known[offset] = known.get(offset, 0.0) + known[name]
+    return fit.base.matrix @ [known.get(name, 0.0) for name in fit.full_names]
+
+
 def distance(fit, robot):
     """Of the base parameters that the data show, from the robot's, relative to the size of the vector."""
-    truth, shown = fit.values_of(robot), ~fit.not_shown
+    truth, shown = truth_of(fit, robot), ~fit.not_shown
     return np.abs(fit.parameters - truth)[shown].max(initial=0.0) / np.linalg.norm(truth)
 
 

@@ -381,6 +381,8 @@ ESSENTIAL = 0.3  # relative standard deviation up to which a parameter counts as
 def _unsound(fit: Fit) -> str:
     """A sentence on numbers that cannot be those of a fit of this robot; empty where all can."""
     n, p = fit.described.n, len(fit.full_names)
+    if fit.robot.n != n:
+        return f"the robot that was found has {fit.robot.n} joints, the described one {n}"
     coverage, scatter, training = fit.training.coverage, fit.scatter, fit.training
     expected: dict[str, tuple[np.ndarray, tuple[int, ...]]] = {
         "x": (fit.x, (p,)),

@@ -232,10 +232,11 @@ class Worth:
 
 
 def greatest_speeds(surfaces: Surfaces, parts: Sequence[States]) -> np.ndarray:
-    """(E,) the speed that one sample in a thousand exceeds, per surface."""
+    """(E,) the speed that one sample in a thousand exceeds, per surface; zero where no sample is used."""
     used = [(part.motion, part.use.any(1)) for part in parts]
     speeds = [np.abs(surfaces.speeds(motion.q[use], motion.qd[use])) for motion, use in used]
-    return np.asarray(np.quantile(np.concatenate(speeds), 0.999, axis=0))
+    every = np.concatenate(speeds)
+    return np.asarray(np.quantile(every, 0.999, axis=0)) if len(every) else np.zeros(len(surfaces.of))
 
 
 def described(friction: Sequence[Friction]) -> bool:
@@ -417,6 +418,7 @@ _DRAWN = 0.1  # of what all data say of a combination of bodies
 _TINY = 1e-6  # of a column's length
 _SURE = 2.0  # standard errors: a further term gains more
 _LEAST = 5e-3  # of the error (mean square): and more than that
+_NOTHING = 1e-3  # in units of the noise: a smaller error is rounding
 _SWEEPS = 3
 
 
@@ -541,7 +543,7 @@ class Search:
     @staticmethod
     def _gain(without: np.ndarray, with_it: np.ndarray) -> tuple[float, float]:
         """How much more the error is without a term, relative, and its standard error."""
-        d = (without - with_it) / max(with_it.mean(), 1e-300)
+        d = (without - with_it) / max(with_it.mean(), _NOTHING)
         return float(d.mean()), float(d.std(ddof=1) / np.sqrt(len(d)))
 
 
