@@ -1,4 +1,4 @@
-"""Whether models carry over: fits of one log of an arm tried on another, by plain least squares and by default.
+"""Whether models carry over: fits of one log of an arm tried on another, plain ones and the default.
 
     python benchmarks/carry_over.py                     everything; what is there already is not done again
     python benchmarks/carry_over.py --arms 0-5 --only pairs --processes 2
@@ -46,7 +46,7 @@ HERE = Path(__file__).resolve().parent
 FOLDER = HERE.parent / "build" / "benchmarks" / "carry_over"
 DATA = Path(os.environ.get("ARMDYN_DATA", HERE.parent.parent / "shared" / "data"))
 FITS = {"plain": {"friction": "plain", "damping": 0.0}, "default": {}}
-KNOWN = (0.0, 0.5, 1.0)  # of the friction, in the description of a geared arm
+SHARES = {"plain": (0.0,), "default": (0.0, 0.5, 1.0)}  # of the friction that a geared arm's description has
 END = 0.5  # s
 SLOW = 0.02  # of the greatest speed: slower samples do not count for curves
 WORSE, BETTER, ENDS, CURVE = 1.01, 0.92, 1.1, 0.1  # what is to be reached
@@ -237,9 +237,13 @@ def friction(robot: Robot, speed: np.ndarray, load: np.ndarray) -> np.ndarray:
 
 
 def results(folder: Path) -> list[dict[str, Any]]:
+    """The rows of the file, the latest of each job; errors only where nothing else is known."""
     path = folder / "results.jsonl"
     lines = path.read_text("utf-8").splitlines() if path.is_file() else []
-    return [json.loads(line) for line in lines if line.endswith("}")]
+    rows = [json.loads(line) for line in lines if line.endswith("}")]
+    found = {(*key_of(row), row.get("tried", "")): row for row in rows}
+    fine = {key_of(row) for row in rows if "error" not in row}
+    return [row for row in found.values() if "error" not in row or key_of(row) not in fine]
 
 
 def key_of(row: dict[str, Any]) -> tuple[str, ...]:
@@ -255,7 +259,8 @@ def jobs(asked: argparse.Namespace, places: dict[str, Path], console: Console) -
                 yield from (Job("pairs", asked.code, fit, arm, log) for fit in fits for log in logs)
     if asked.only in ("curves", "all"):
         for k in numbers:
-            yield from (Job("curves", asked.code, x, f"geared {k:02d}", str(y)) for x in fits for y in KNOWN)
+            arm = f"geared {k:02d}"
+            yield from (Job("curves", asked.code, x, arm, str(y)) for x in fits for y in SHARES[x])
 
 
 def chosen(text: str) -> list[int]:
@@ -309,9 +314,8 @@ def table_of_pairs(rows: list[dict[str, Any]], console: Console, basis: str) -> 
             by.setdefault(pair, {})[f"{row['code']} {row['fit']}"] = row
         else:
             console.print(line_of(row), style="red")
-    columns = sorted(
-        {name for pair in by.values() for name in pair}, key=lambda x: (x.split()[-1], x), reverse=True
-    )
+    names = {name for pair in by.values() for name in pair}
+    columns = sorted(names, key=lambda x: x.split()[::-1], reverse=True)
     table = Table("arm", "fitted to", "tried on", "rich", "truth", title="Errors over all samples, %")
     for name in columns:
         table.add_column(name, justify="right")
@@ -359,8 +363,8 @@ def told(name: str, mine: dict[str, Any], console: Console) -> dict[str, Any]:
         "worst_ends_pair": ends[1],
     }
     texts = [
-        f"median {found['median_rich']:.3f} of plain over {len(mine['rich'])} pairs of real arms and simulated",
-        f"ones with more than plain friction ({found['median_rich_simulated']:.3f} over the simulated ones;",
+        f"median {found['median_rich']:.3f} of plain over {len(mine['rich'])} pairs of real arms and of",
+        f"simulated ones with more than plain friction ({found['median_rich_simulated']:.3f} over the simulated ones;",
         f"to reach: {BETTER}); worst {worst[0]:.3f} ({worst[1]}), {found['worse']} of {found['pairs']} above",
         f"{WORSE}; all/inside at most {ends[0]:.2f} ({ends[1]}), {found['ends']} above {ENDS}",
     ]
@@ -442,7 +446,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     places = {"data": asked.data, "logs": asked.logs, "simulated": asked.folder / "simulated"}
     if not asked.table:
-        done = {key_of(row) for row in results(asked.folder)}
+        done = {key_of(row) for row in results(asked.folder) if "error" not in row}
         todo = [job for job in jobs(asked, places, console) if job.key not in done]
         work(todo, places, asked.folder, asked.processes, console)
     rows = results(asked.folder)
