@@ -364,9 +364,10 @@ def told(name: str, mine: dict[str, Any], console: Console) -> dict[str, Any]:
     }
     texts = [
         f"median {found['median_rich']:.3f} of plain over {len(mine['rich'])} pairs of real arms and of",
-        f"simulated ones with more than plain friction ({found['median_rich_simulated']:.3f} over the simulated ones;",
-        f"to reach: {BETTER}); worst {worst[0]:.3f} ({worst[1]}), {found['worse']} of {found['pairs']} above",
-        f"{WORSE}; all/inside at most {ends[0]:.2f} ({ends[1]}), {found['ends']} above {ENDS}",
+        "simulated ones with more than plain friction",
+        f"({found['median_rich_simulated']:.3f} over the simulated ones; to reach: {BETTER});",
+        f"worst {worst[0]:.3f} ({worst[1]}), {found['worse']} of {found['pairs']} above {WORSE};",
+        f"all/inside at most {ends[0]:.2f} ({ends[1]}), {found['ends']} above {ENDS}",
     ]
     console.print(f"{name}: {' '.join(texts)}", highlight=False)
     return found

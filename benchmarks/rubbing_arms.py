@@ -165,14 +165,14 @@ def arm(number: int) -> Arm:
         known=(0.0, 0.5, 1.0)[number % 3],
         rich=rich,
     )
-    return _made(f"arm {number:02d}", rng, n, slide, traits, number, {"geared": False})
+    return _made(f"arm {number:02d}", rng, n, slide, traits, number)
 
 
 def geared(number: int) -> Arm:
     """An arm of the friction curves: rigid gears, Coulomb, Stribeck and load friction at every joint."""
     rng = np.random.default_rng([18, number])
     traits = Traits(250.0, 25.0, 2, 4, 1e-3, 19, 0.01, 0.005, 70.0, 0.0, 0.0, True)
-    return _made(f"geared {number:02d}", rng, 3 + number % 4, None, traits, number, {"geared": True})
+    return _made(f"geared {number:02d}", rng, 3 + number % 4, None, traits, number, all_terms=True)
 
 
 def _made(
@@ -182,7 +182,7 @@ def _made(
     slide: int | None,
     traits: Traits,
     number: int,
-    kind: dict[str, bool],
+    all_terms: bool = False,
 ) -> Arm:
     links, size = [], 1.0
     for j in range(n):
@@ -210,7 +210,7 @@ def _made(
     tau = bare.inverse_dynamics(q, qd, qdd) + rotors * qdd
     scale = np.sqrt(np.square(tau).mean((0, 1)))
     scale = np.maximum(scale, 0.03 * scale.max())
-    rubs = _rubbing(rng, scale, speeds, traits.rich, kind["geared"])
+    rubs = _rubbing(rng, scale, speeds, traits.rich, all_terms)
     return replace(empty, rubbing=rubs, scale=scale)
 
 
