@@ -72,7 +72,7 @@ $(VENV)/installed: pyproject.toml | $(VENV)/created
 
 $(VENV)/installed-notebooks: pyproject.toml | $(VENV)/created
 	@echo "Installing armdyn with what runs notebooks into $(VENV)"
-	@$(PIP) --editable ".[notebooks,identify]"
+	@$(PIP) --editable ".[notebooks]"
 	@touch $@
 
 $(VENV)/installed-bench: $(VENV)/installed-dev
@@ -87,5 +87,5 @@ $(VENV)/installed-docs: pyproject.toml | $(VENV)/created
 
 $(VENV)/installed-dev: pyproject.toml | $(VENV)/created
 	@echo "Installing armdyn with its development tools into $(VENV)"
-	@$(PIP) --editable ".[dev,identify,parquet,peers,jax,casadi,dask,view]"
+	@$(PIP) --editable ".[dev,parquet,peers,jax,casadi,dask,view]"
 	@touch $@ $(VENV)/installed

@@ -70,13 +70,13 @@ def write(path: Path, samples: int) -> None:
 # ---- what is measured, each in a process of its own --------------------------------------------------------
 
 
-def ours(samples: int, path: str, consistent: bool) -> dict[str, Any]:
+def ours(samples: int, path: str, free: bool) -> dict[str, Any]:
     from armdyn import Log, Robot, identify
 
     robot = Robot.load("panda")
     log = Log.open(path) if path else Log(*recorded(robot, 0, samples))
     start, wall = process_time(), perf_counter()
-    fit = identify(robot, log, consistent=consistent, progress=False)
+    fit = identify(robot, log, consistent=False if free else None, progress=False)
     return {
         "seconds": process_time() - start,
         "wall": perf_counter() - wall,
@@ -84,7 +84,7 @@ def ours(samples: int, path: str, consistent: bool) -> dict[str, Any]:
     }
 
 
-def plain(samples: int, path: str, consistent: bool) -> dict[str, Any]:
+def plain(samples: int, path: str, free: bool) -> dict[str, Any]:
     """Pinocchio's regressor sample by sample, columns of friction, and NumPy's lstsq."""
     import pinocchio
 
@@ -117,9 +117,9 @@ def plain(samples: int, path: str, consistent: bool) -> dict[str, Any]:
 MEASURES = {"ours": ours, "plain": plain}
 
 
-def alone(what: str, samples: int, path: str = "", consistent: bool = False) -> dict[str, Any]:
+def alone(what: str, samples: int, path: str = "", free: bool = False) -> dict[str, Any]:
     """A measure in a process of its own, on one core."""
-    command = [sys.executable, __file__, what, str(samples), path, str(int(consistent))]
+    command = [sys.executable, __file__, what, str(samples), path, str(int(free))]
     one = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "ARMDYN_THREADS": "1"}
     done = subprocess.run(command, env=os.environ | one, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -142,8 +142,8 @@ def run(console: Console, folder: Path, quick: bool) -> int:
         return got
 
     some = 20_000 if quick else 100_000
-    bodies = measured("in memory, consistent", "ours", some, consistent=True)
-    measured("in memory", "ours", some)
+    bodies = measured("in memory", "ours", some)
+    measured("in memory, bodies as estimated", "ours", some, free=True)
     if find_spec("pinocchio") is not None:
         measured("Pinocchio and lstsq", "plain", some)
     with tempfile.TemporaryDirectory() as place:
@@ -170,10 +170,10 @@ def run(console: Console, folder: Path, quick: bool) -> int:
 
 
 if __name__ == "__main__":
-    name, samples, path, consistent = sys.argv[1:]
+    name, samples, path, free = sys.argv[1:]
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    result = MEASURES[name](int(samples), path, consistent == "1")
+    result = MEASURES[name](int(samples), path, free == "1")
     unit = 1e9 if sys.platform == "darwin" else 1e6
     result["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
     print(json.dumps(result))

@@ -37,6 +37,7 @@ MODULES = (
     "accuracy",
     "excitation",
     "identification",
+    "online",
     "dask_states",
 )
 FOLDER = Path(__file__).resolve().parent.parent / "build" / "benchmarks"

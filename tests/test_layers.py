@@ -54,7 +54,8 @@ BY_NAME = {
     "cli/__init__.py": "its own modules",
     "description/writing/__init__.py": "its own modules",
     "kernels/kernel.py": "modules of its own layer, for the arrays of other libraries",
-    "display.py": "armdyn.report.notebook, when a notebook asks: it draws what the layers hold",
+    "display.py": "armdyn.report.notebook, when a notebook asks: it draws what the layers hold; and "
+    "armdyn.exact.augmented, which typesets bodies",
     "report/__init__.py": "its own modules, and matplotlib",
 }
 

@@ -113,6 +113,40 @@ def regressor_of_the_planar_arm(found):
 
 
 BOOK.section("7.3.3 Parallelogram arm")
+TURNING = [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [0, 0, 0, 1]]
+SINES = [
+    ["-l1p*s1", 0, 0, 0],
+    ["-a1p*s1 - l2p*s12", "-l2p*s12", 0, 0],
+    ["-a1p*s1 - a1pp*s12 - l3p*s123", "-a1pp*s12 - l3p*s123", "-l3p*s123", 0],
+    [0, 0, 0, "-l1pp*s4"],
+]
+COSINES = [
+    ["l1p*c1", 0, 0, 0],
+    ["a1p*c1 + l2p*c12", "l2p*c12", 0, 0],
+    ["a1p*c1 + a1pp*c12 + l3p*c123", "a1pp*c12 + l3p*c123", "l3p*c123", 0],
+    [0, 0, 0, "l1pp*c4"],
+]
+for name, x, y, z in zip(("1'", "2'", "3'", "1''"), SINES, COSINES, TURNING, strict=True):
+    of = "J_P over J_O of link 1', of the tree" if name == "1'" else f"of link {name}"
+    printed("7.3.3", of, f'tree.jacobian("link {name}", at="com")', [x, y, *([[0] * 4] * 3), z])
+B_11 = "Il1p + ml1p*l1p**2 + Il2p + ml2p*(a1p**2 + l2p**2 + 2*a1p*l2p*c2) + Il3p"
+B_11 += " + ml3p*(a1p**2 + a1pp**2 + l3p**2 + 2*a1p*a1pp*c2 + 2*a1p*l3p*c23 + 2*a1pp*l3p*c3)"
+B_12 = "Il2p + ml2p*(l2p**2 + a1p*l2p*c2) + Il3p"
+B_12 += " + ml3p*(a1pp**2 + l3p**2 + a1p*a1pp*c2 + a1p*l3p*c23 + 2*a1pp*l3p*c3)"
+B_13 = "Il3p + ml3p*(l3p**2 + a1p*l3p*c23 + a1pp*l3p*c3)"
+B_22 = "Il2p + ml2p*l2p**2 + Il3p + ml3p*(a1pp**2 + l3p**2 + 2*a1pp*l3p*c3)"
+B_23 = "Il3p + ml3p*(l3p**2 + a1pp*l3p*c3)"
+TREE = [
+    [B_11, B_12, B_13, 0],
+    [B_12, B_22, B_23, 0],
+    [B_13, B_23, "Il3p + ml3p*l3p**2", 0],
+    [0, 0, 0, "Il1pp + ml1pp*l1pp**2"],
+]
+printed("7.3.3", "inertia matrix of the tree, B' and b_1''1''", "tree.B", TREE)
+G_3 = "ml3p*l3p*g*c123"
+G_2 = f"(ml2p*l2p + ml3p*a1pp)*g*c12 + {G_3}"
+G_1 = f"(ml1p*l1p + ml2p*a1p + ml3p*a1p)*g*c1 + {G_2}"
+printed("7.3.3", "gravity of the tree", "tree.g", [G_1, G_2, G_3, "ml1pp*l1pp*g*c4"])
 CROSSED = "(a1p*ml2p*l2p + a1pp*ml3p*(a1p - l3p))*(c1*c2 + s1*s2)"
 B_A = [
     ["Il1p + ml1p*l1p**2 + ml2p*a1p**2 + Il3p + ml3p*l3p**2 + ml3p*a1p**2 - 2*a1p*ml3p*l3p", CROSSED],

@@ -340,10 +340,22 @@ def cylinder_about_its_end(found):
 
 printed(
     "question 2",
+    "tensor of the arm",
+    'rp.equations().augmented_link("arm").tensor_at_com',
+    [["Ixx1", 0, 0], [0, "Iyy1", 0], [0, 0, "Izz1"]],
+)
+printed(
+    "question 2",
+    "of the slider",
+    'rp.equations().augmented_link("slider").tensor_at_com',
+    [["Ixx2", 0, 0], [0, "Iyy2", 0], [0, 0, "Izz2"]],
+)
+printed(
+    "question 2",
     "an arm that turns and extends",
     "rp.equations().tau",
     [
-        "(m1*l1**2 + I1 + I2 + m2*q2**2)*qdd1 + 2*m2*q2*qd1*qd2 + (m1*l1 + m2*q2)*g*c1",
+        "(m1*l1**2 + Izz1 + Iyy2 + m2*q2**2)*qdd1 + 2*m2*q2*qd1*qd2 + (m1*l1 + m2*q2)*g*c1",
         "m2*qdd2 - m2*q2*qd1**2 + m2*g*s1",
     ],
 )

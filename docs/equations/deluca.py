@@ -164,8 +164,14 @@ def rotation(found):
     close(found.value(q=q3, qd=qd3), koenig()[1])
 
 
-@row("slide 11", "homework 1, 2: I = tr(J) E − J of the Euler matrix", f"{TWO}.tensor_at_com")
+@row("slide 11", "Euler matrix J, of moments of second order", f"{TWO}.euler_matrix")
 def euler_matrix(found):
+    m, p = two_boxes()
+    close(found, p.T * m @ p)
+
+
+@row("slide 11", "homework 1, 2: I = tr(J) E − J of the Euler matrix", f"{TWO}.tensor_at_com")
+def tensor_by_the_euler_matrix(found):
     m, p = two_boxes()
     r = p - m @ p / m.sum()
     J = r.T * m @ r

@@ -11,6 +11,7 @@ pendulum, cartesian = Robot.load("pendulum"), Robot.load("cartesian")
 planar, planar3 = Robot.load("planar"), Robot.load("planar3")
 pr, rp, rmit2r = Robot.load("pr"), Robot.load("rp"), Robot.load("rmit2r")
 parallelogram, scara = Robot.load("parallelogram"), Robot.load("scara")
+tree = parallelogram.opened().equations()  # joints 1', 2', 3' and 1''; a1pp is a_2', too
 elbow, puma = Robot.load("elbow"), Robot.load("puma560")
 stanford = Robot.load("stanford").with_rotors("exact")  # joint 3, of the boom, slides
 

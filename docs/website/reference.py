@@ -124,8 +124,12 @@ GROUPS = (
         _of("armdyn", "Log")
         + _of("armdyn.identification", "LogFile Record")
         + _of("armdyn", "excite Excitation Workspace identify Fit identify_fleet")
-        + _of("armdyn.identification", "Friction drift Drift Delay estimate_delay consistent Consistent")
-        + _of("armdyn", "identify_payload payload_from_sensor Payload"),
+        + _of(
+            "armdyn.identification",
+            "Covers Prediction Friction drift Drift Delay estimate_delay consistent Consistent",
+        )
+        + _of("armdyn", "identify_payload payload_from_sensor Payload OnlineFit")
+        + _of("armdyn.identification", "Estimates online_source"),
     ),
     Group(
         "report.md",

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         IdentificationError,
         IdentificationWarning,
         Log,
+        OnlineFit,
         identify_fleet,
     )
     from armdyn.identification.excitation.bounds import Workspace
@@ -169,6 +170,7 @@ _HOMES = {
     "IdentificationError": "identification",
     "IdentificationWarning": "identification",
     "Log": "identification",
+    "OnlineFit": "identification",
     "view": "workbench",
 }
 
@@ -204,6 +206,7 @@ __all__ = [
     "MotionWarning",
     "MotorLoads",
     "MotorPD",
+    "OnlineFit",
     "OperationalControl",
     "PDGravity",
     "Payload",

@@ -20,7 +20,7 @@ def files(tmp_path, monkeypatch):
     arm = small_arm()
     arm.save("arm.toml")
     for k, name in enumerate(("first", "second")):
-        moved(arm, k + 1, name=name).save(f"{name}.csv")
+        moved(arm, k + 4, name=name).save(f"{name}.csv")
     return arm
 
 
@@ -30,6 +30,7 @@ def test_identify_from_files(files):
         "-o", "found.toml", "--report", "fit.html",
     )  # fmt: skip
     assert "% in validation (second" in text
+    assert "covers      the validation data" in text
     assert "wrote found.toml" in text
     assert "wrote fit.html" in text
     found, q = quietly(lambda: Robot.load("found.toml")), np.random.default_rng(0).uniform(-1, 1, (20, 3))

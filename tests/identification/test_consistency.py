@@ -241,6 +241,35 @@ def test_descriptions_that_are_hard_to_read(name):
     assert_possible(found.robot, rng)
 
 
+# ---- what it costs -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arm", "name", "change", "cause"),
+    [
+        ("planar", "Im2", -1.0, "Im2 ≥ 0"),
+        ("planar3", "Fv3", -50.0, "Fv3 ≥ 0"),
+        ("planar3", "Izz3", -3.0, "tensor of link 3"),
+    ],
+)
+def test_the_condition_that_costs_is_named(arm, name, change, cause):
+    robot = Robot.load(arm)
+    R, _ = measured(robot, np.random.default_rng(5), 0.1)
+    impossible = robot.parameters + change * (np.array(robot.parameter_names) == name)
+    found = consistent(robot, R, R @ impossible)
+    text, share = found.causes[0]
+    assert text == cause
+    assert share > 0.5
+    assert sum(share for _, share in found.causes) <= 1.0001
+    assert ("link 3" in found.active) == ("≥" not in cause)
+
+
+def test_a_negative_mass_is_named():
+    robot = rubbing_slider(viscous=1, coulomb=2)
+    R, z = friction_rows(robot, {"m1": -2.0}, 2.0)
+    assert consistent(robot, R, z).causes[0][0] == "mass of link1"
+
+
 # ---- friction ----------------------------------------------------------------------------------------------
 
 
@@ -308,6 +337,8 @@ def test_friction_that_would_drive_is_held_back(fits):
         {"prior": Robot.load("panda")},
         {"speeds": [1.0, -1.0]},
         {"give": -1},
+        {"damping": -1.0},
+        {"described": np.zeros(3)},
         {"margin": 0.0},
     ],
 )

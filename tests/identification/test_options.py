@@ -1,5 +1,6 @@
 """What callers of `identify` may get wrong: one clear error each; and joints without recorded torques."""
 
+import sys
 import warnings
 
 import numpy as np
@@ -7,7 +8,9 @@ import pytest
 
 from armdyn import Log, Robot, identify
 from armdyn.identification import Friction
+from armdyn.identification.consistency import impossible_links
 from armdyn.identification.errors import IdentificationError, IdentificationWarning
+from armdyn.identification.methods import METHODS
 from golden_messages import golden_error
 from simulated_logs import log_of, motion_of, rubbing
 
@@ -36,9 +39,9 @@ LOG = log_of(TRUE, MOTION, np.random.default_rng(0), noise=0.02)
         {"samples": [np.ones(3, bool), np.ones(4, bool)]},
         {"samples": np.zeros(len(LOG), bool)},
         {"method": "guess"},
-        {"consistent": True, "damping": 0.01},
-        {"consistent": True, "method": "damped"},
-        {"prior": "geometric"},
+        {"consistent": False, "prior": "geometric"},
+        {"parameters": "friction", "prior": "geometric"},
+        {"prior": "cad"},
         {"consistent": True, "prior": np.zeros(3)},
     ],
 )
@@ -52,10 +55,54 @@ def test_a_cutoff_that_no_log_can_have_is_refused():
         identify(ROBOT, Log(LOG.t, LOG.q, LOG.tau), cutoff=1e-9)
 
 
-def test_bodies_that_can_exist_are_not_said_to_be_damped():
-    fit = identify(ROBOT, LOG, consistent=True)
-    assert "bodies that can exist take none" in fit.summary()
-    assert not any("damping" in note for note in fit.notes)
+@pytest.mark.parametrize(
+    "options", [{"method": x} for x in METHODS] + [{"damping": 1e-3}, {"damping": 0.1, "method": "robust"}]
+)
+def test_estimates_that_a_robot_can_have_stay_as_they_are(options):
+    log = log_of(TRUE, MOTION)
+    free = identify(ROBOT, log, friction="plain", consistent=False, **options)
+    fit = identify(ROBOT, log, friction="plain", **options)
+    assert fit.consistent
+    assert fit.consistency_cost == 0
+    assert not free.consistent
+    assert fit.parameters == pytest.approx(free.parameters, rel=1e-5, abs=1e-5)
+    assert impossible_links(fit.robot) == ()
+    assert "filtered error against free estimates: 0 %" in fit.summary()
+
+
+@pytest.mark.parametrize("method", ["weighted", "sequential"])
+def test_what_bodies_that_can_exist_cost_is_said(method):
+    """Joint 2 of this arm loses torque with its acceleration, which a rotor cannot do."""
+    tau = LOG.tau - np.stack([np.zeros(len(LOG)), 150 * LOG.qdd[:, 1]], axis=1)
+    log = Log(LOG.t, LOG.q, tau, qd=LOG.qd, qdd=LOG.qdd)
+    options = {"friction": "plain", "damping": 0.0, "method": method}
+    free, fit = (identify(ROBOT, log, consistent=x, **options) for x in (False, None))
+    assert fit.consistency_cost == pytest.approx(fit.filtered_error / free.filtered_error - 1)
+    (note,) = (x for x in fit.notes if "can exist cost" in x)
+    assert f"cost {100 * fit.consistency_cost:.1f} %" in note
+    assert "Im2 ≥ 0" in note
+    assert impossible_links(fit.robot) == ()
+    assert any("no body has the inertia" in x for x in free.notes) == bool(impossible_links(free.robot))
+
+
+def test_of_some_parameters_bodies_are_taken_as_estimated():
+    options = {"friction": "plain", "damping": 0.0}
+    fit = identify(ROBOT, LOG, parameters=["m2", "mx2", "Izz2"], **options)
+    assert not fit.consistent
+    heavy = ROBOT.with_parameters(ROBOT.parameters * np.where(np.array(ROBOT.parameter_names) == "m2", 9, 1))
+    for names, said in (["Izz2"], True), (["Fv*"], False):  # of bodies that are known nothing is said
+        fit = identify(heavy, LOG, parameters=names, **options)
+        assert any("inertia found for link 2: bodies that can" in note for note in fit.notes) == said
+
+
+def test_without_the_solver_bodies_are_as_estimated_and_a_note_says_so(monkeypatch):
+    monkeypatch.setitem(sys.modules, "clarabel", None)
+    options = {"friction": "plain", "damping": 0.0}
+    fit = identify(ROBOT, LOG, **options)
+    assert not fit.consistent
+    assert any("which is not here: pip install clarabel" in note for note in fit.notes)
+    with golden_error(IdentificationError):
+        identify(ROBOT, LOG, consistent=True, **options)
 
 
 def test_a_few_torques_are_enough_for_a_few_parameters():

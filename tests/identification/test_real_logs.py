@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from armdyn import Log, Robot, identify
+from armdyn.identification.consistency import impossible_links
 from real_logs import FOLDER, ROBOTS, needs_logs, protocol, real_logs
 
 pytestmark = needs_logs
@@ -11,17 +12,25 @@ QUICK = ("panda",)
 EACH = [pytest.param(x, marks=() if x in QUICK else pytest.mark.slow) for x in ROBOTS]
 
 
+# What possible bodies cost on other motions, where it is more than 3 %. The first joint of this arm and its
+# last have torques that follow the position: least squares takes them for negative rotors.
+DEAR = {"kuka_13_2": 1.06}
+
+
 @pytest.mark.parametrize("name", EACH)
-def test_scores_reach_the_bar_also_with_possible_bodies(name: str) -> None:
+def test_scores_reach_the_bar_and_possible_bodies_cost_nearly_nothing(name: str) -> None:
     data = real_logs(name)
     logs, masks = data.training
+    free = data.score(identify(data.robot, logs, samples=masks, consistent=False))
+    assert free <= data.bar
     fit = identify(data.robot, logs, samples=masks)
-    plain = data.score(fit)
-    assert plain <= data.bar
-    possible = identify(data.robot, logs, samples=masks, consistent=True)
-    assert data.score(possible) <= 1.05 * plain
+    assert data.score(fit) <= DEAR.get(name, 1.03) * free
+    named = any("can exist cost" in note for note in fit.notes)
+    assert named == (fit.consistency_cost > 0.03)
+    assert named or name not in DEAR
+    assert impossible_links(fit.robot) == ()
     q = np.random.default_rng(1).uniform(-np.pi, np.pi, (10_000, data.robot.n))
-    assert np.linalg.eigvalsh(possible.robot.inertia(q)).min() > 0
+    assert np.linalg.eigvalsh(fit.robot.inertia(q)).min() > 0
 
 
 @pytest.mark.slow

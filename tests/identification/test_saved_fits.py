@@ -22,7 +22,7 @@ PLAIN = {"friction": "plain", "damping": 0.0}
 @pytest.fixture(scope="module")
 def fit():
     arm = small_arm()
-    return identify(arm, moved(arm, 1, exact=False, duration=4.0), validate=moved(arm, 2, exact=False))
+    return identify(arm, moved(arm, 2, exact=False), validate=moved(arm, 12, exact=False, duration=4.0))
 
 
 @pytest.fixture(scope="module")
@@ -70,10 +70,8 @@ def test_fits_of_random_arms_last(arm):
 
 def test_the_file_says_what_it_was_made_from(fit, file):
     (digest,) = fit.logs
-    assert (digest.name, digest.samples) == ("log", 400)
-    assert (
-        digest == identify(fit.described, moved(fit.described, 1, exact=False, duration=4.0), **PLAIN).logs[0]
-    )
+    assert (digest.name, digest.samples) == ("log", 1200)
+    assert digest == identify(fit.described, moved(fit.described, 2, exact=False), **PLAIN).logs[0]
     assert (
         digest.sha256
         != identify(fit.described, moved(fit.described, 5, duration=4.0), **PLAIN).logs[0].sha256
@@ -102,7 +100,7 @@ def test_damaged_files_are_refused(file, tmp_path):
 
 def test_other_files_are_refused(file, tmp_path):
     other = tmp_path / "other.json"
-    other.write_bytes(file.read_bytes().replace(b'"version": 1,', b'"version": 7,', 1))
+    other.write_bytes(file.read_bytes().replace(b'"version": 2,', b'"version": 7,', 1))
     with golden_error(IdentificationError):
         Fit.load(other)
     with golden_error(IdentificationError):
@@ -149,24 +147,30 @@ def saved_types(kind, found):
 # Fields that are added, renamed or dropped make old files unreadable: the version goes up with them.
 FIELDS = {
     "Chosen": "problem friction damping cutoffs trials greatest",
-    "Coverage": "samples lowest highest squared_speeds greatest_speed greatest_acceleration",
+    "Coverage": "samples lowest highest squared_speeds forward backward greatest_acceleration "
+    "least_torque greatest_torque",
+    "Covers": "joints units here training slow slow_in_training leverage doubt outside",
     "Factors": "R rows",
     "Fit": "robot described x covariance_x open model method free scale repeats factors singular_values "
-    "training_error filtered_error residuals consistent remarks training validation logs",
+    "training_error filtered_error residuals consistent consistency_cost remarks training scatter validation "
+    "logs",
     "Friction": "width stribeck cubic",
     "Instant": "residual time log",
     "JointResiduals": "samples rms torque_rms mean worst whiteness",
     "LogDigest": "name samples sha256",
+    "Outside": "joint quantity here seen time log text",
     "Problem": "template cutoff",
     "Remark": "text kind place",
+    "Scatter": "residuals greatest halves",
     "Template": "robot prior added",
-    "Training": "coverage keys logs",
+    "Training": "coverage slow leverage matters keys logs",
     "Trial": "friction damping error folds",
-    "Validation": "error filtered_error errors joints coverage overlap remarks",
+    "Units": "position torque effort",
+    "Validation": "error filtered_error errors joints covers overlap remarks",
     "Whiteness": "correlations statistic probability",
 }
 
 
 def test_the_version_of_the_format_and_the_fields_of_its_types():
     found = {kind.__name__: " ".join(names) for kind, names in saved_types(Fit, {}).items()}
-    assert (fit_file.VERSION, found) == (1, FIELDS)
+    assert (fit_file.VERSION, found) == (2, FIELDS)

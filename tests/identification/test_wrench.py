@@ -116,7 +116,7 @@ def test_contact_faster_than_the_filter_leaves_the_fit_alone():
 @pytest.fixture(scope="module")
 def fit():
     robot = small_arm()
-    return identify(robot, in_contact(robot, motion_of(robot, 1), name="pressed"), **PLAIN)
+    return identify(robot, in_contact(robot, motion_of(robot, 4), name="pressed"), **PLAIN)
 
 
 def test_predictions_have_the_torques_of_the_wrench_that_a_log_has(fit):

@@ -28,11 +28,46 @@ def bundled():
     return load_cycle(PUMA, NAME)
 
 
-# ---- the bundled cycle -------------------------------------------------------------------------------------
+# ---- the bundled cycles ------------------------------------------------------------------------------------
+
+
+def test_the_bundled_motions_of_example_7_2_and_those_of_closed_formulas():
+    near, far = (np.array([-np.arccos(x / 2), 2 * np.arccos(x / 2)]) for x in (0.2, 1.8))
+    ramp = {"acceleration_time": 0.15, "max_velocity": 5.0}
+    expected = {
+        "planar_triangular": Trajectory.triangular(near, near + np.pi / 2, 0.5),
+        "planar_trapezoidal": Trajectory.trapezoidal(near, far, **ramp),
+        "planar_line": Trajectory.line(PLANAR, near, end=[1.8, 0, 0], **ramp),
+    }
+    for name, motion in expected.items():
+        found, known = load_cycle(PLANAR, name).samples(), motion.samples()
+        for a, b in zip(vars(found).values(), vars(known).values(), strict=True):
+            assert a == pytest.approx(b, abs=1e-9)
+
+
+def test_postures_by_where_the_tip_is_and_moves_by_angles():
+    down = [[1, 0, 0], [0, -1, 0], [0, 0, -1]]
+    table = {"start": {"tip": [0.5, 0.2, 0.3], "orientation": down, "near": [0, 0.5, -3, 0, -0.6, 0]}}
+    made = load_cycle(PUMA, table | {"move": [{"by": [0.1, 0, 0, 0, 0, "pi/9"], "duration": 1}]})
+    pose = PUMA.pose(made.q[0])
+    assert pose[:3, 3] == pytest.approx([0.5, 0.2, 0.3])
+    assert pose[:3, :3] == pytest.approx(np.array(down), abs=1e-9)
+    assert made.q[-1] - made.q[0] == pytest.approx([0.1, 0, 0, 0, 0, np.pi / 9])
+
+
+AT = {"tip": [1, 0, 0], "near": [0, 1]}
+
+
+@pytest.mark.parametrize(
+    "start", [AT | {"tip": [3, 0, 0]}, {"tip": [1, 0, 0]}, {"near": [0, 1]}, AT | {"at": 1}], ids=str
+)
+def test_postures_that_are_not_there_are_refused(start):
+    with golden_error(ArmdynError):
+        cycle(MOVE, start=start)
 
 
 def test_the_bundled_cycle_has_two_lines_an_arc_two_dwells_and_a_load(bundled):
-    assert bundled_cycles() == [NAME]
+    assert bundled_cycles() == ["planar_line", "planar_trapezoidal", "planar_triangular", NAME]
     labels = [part.motion.label for part in bundled.motion.evaluate.__self__.excerpts]
     assert labels == ["line", "rest", "circle", "rest", "line", "blend", "trapezoidal"]
     assert [b - a for a, b in bundled.dwells] == pytest.approx([0.3, 0.3])
@@ -230,11 +265,11 @@ LINE = {"line": {"displacement": [-0.1, 0, 0]}, "duration": 1}
     [
         ([], {}, "cycle: move: expected one or more tables [[move]], found []"),
         ([3], {}, "cycle: move[1]: expected a table, found 3"),
-        ([{}], {}, "cycle: move[1]: expected one of to, line, circle, rest, found none of them"),
+        ([{}], {}, "cycle: move[1]: expected one of to, by, line, circle, rest, found none of them"),
         (
             [{**MOVE, "rest": 1}],
             {},
-            "cycle: move[1]: expected one of to, line, circle, rest, found to and rest",
+            "cycle: move[1]: expected one of to, by, line, circle, rest, found to and rest",
         ),
         ([{"rest": 0}], {}, "cycle: move[1].rest: found 0; a positive number is expected"),
         ([{"rest": 1, "duration": 1}], {}, "cycle: move[1].duration: unknown key; allowed here: blend"),

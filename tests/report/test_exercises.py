@@ -249,6 +249,35 @@ def rank(M):
 
 
 @for_arms
+def test_printed_forward_recursion_and_derivatives_of_poses(arm):
+    """ω, ω̇, p̈ − g₀ of frames and centres of mass by Jacobians, of rotors by differences."""
+    found, robot = solution(arm), solution(arm).robot
+    q, qd, qdd = found.q, found.qd, found.qdd
+    g0 = numbers(robot, robot.model.gravity)
+
+    def rate(J, link, **given):
+        """d/dt J(q) q̇."""
+        return J(q, link, **given) @ qdd + gradient(lambda x: J(x, link, **given) @ qd, q) @ qd
+
+    for i, (link, body) in enumerate(zip(robot.model.moving, robot.mechanism.bodies, strict=True), 1):
+        lines = found.lines["newton-euler", f"Forward recursion: link {i} ({link.name})"]
+        R, com = robot.pose(q, link.name)[:3, :3], [float(x) for x in body.inertia.com]
+        frame, centre = (rate(robot.jacobian, link.name, at=at) for at in ("frame", com))
+        above = f"^{{{i}}}"
+        assert_same(vector(lines, rf"\omega_{{{i}}}{above}"), R.T @ robot.jacobian(q, link.name)[3:] @ qd)
+        assert_same(vector(lines, rf"\dot\omega_{{{i}}}{above}"), R.T @ frame[3:], 1e-9)
+        assert_same(vector(lines, rf"\ddot p_{{{i}}}{above}"), R.T @ (frame[:3] - g0), 1e-9)
+        assert_same(vector(lines, rf"\ddot p_{{C_{{{i}}}}}{above}"), R.T @ (centre[:3] - g0), 1e-9)
+        rotors = [x for x in lines if rf"\omega_{{m_{{{i}}}}}" in x]
+        assert bool(rotors) == bool(link.motor)
+        if link.motor:
+            _, carrier, *_ = found.moved(link.motor.carrier, np.zeros(3))
+            turned = rate(robot.rotor_jacobian, link.name)[3:]
+            name = rotors[0].removeprefix("{[").partition("]}")[0]
+            assert_same(vector(lines, name), carrier.T @ turned, 1e-9)
+
+
+@for_arms
 def test_printed_recursion_and_wrenches_between_links(arm):
     found, n = solution(arm), solution(arm).robot.n
     state = found.q, found.qd, found.qdd

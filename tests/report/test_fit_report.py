@@ -25,7 +25,7 @@ def arm():
 @pytest.fixture(scope="module")
 def logs(arm):
     short = {"exact": False, "duration": 7.0, "rate": 60.0}
-    return moved(arm, 1, name="first", **short), moved(arm, 2, name="second", **short)
+    return moved(arm, 4, name="first", **short), moved(arm, 5, name="second", **short)
 
 
 @pytest.fixture(scope="module")

@@ -171,11 +171,14 @@ def test_centrifugal_and_coriolis_vector(arm):
 
 
 def test_RP_arm_is_that_of_craig():
-    """Tutorial, question 2, read as Craig's RP arm (the figure is lost); joint 1 is along y of the links."""
+    """Tutorial, question 2, read as Craig's RP arm (the figure is lost): two of the six moments count."""
     arm = Arm(Robot.load("rp"))
     expected = [
-        "(m1*l1**2 + I1 + I2 + m2*q2**2)*qdd1 + 2*m2*q2*qd1*qd2 + (m1*l1 + m2*q2)*g*c1",
+        "(m1*l1**2 + Izz1 + Iyy2 + m2*q2**2)*qdd1 + 2*m2*q2*qd1*qd2 + (m1*l1 + m2*q2)*g*c1",
         "m2*qdd2 - m2*q2*qd1**2 + m2*g*s1",
     ]
     assert arm.differences(arm.eq.tau, expected) == {}
     assert arm.differences(arm.newton_euler().tau, expected) == {}
+    tensors = [link.inertia.tensor_at_com for link in arm.robot.model.moving]
+    given = [[str(x) for x in tensor if arm.element(x) != 0] for tensor in tensors]
+    assert given == [["Ixx1", "Iyy1", "Izz1"], ["Ixx2", "Iyy2", "Izz2"]]

@@ -1,11 +1,16 @@
 """Inertia tensors of solids and the parallel-axis theorem: 003, "Mass Distribution"; 004, slides 11–14."""
 
+import numpy as np
 import pytest
 
 from armdyn import Inertia, box, cylinder, hollow_cylinder, point_mass, rod, sphere
 from armdyn.expression import Expression, parse
+from armdyn.model import ModelError
 from armdyn.model.inertia import steiner
 from armdyn.model.vector import multiply, rotation_about, transpose
+from arms import assert_same
+from golden_messages import golden_error
+from printed_formulas import LatexReader
 from textbook_arm import cross_matrix
 
 Z_TO_X = rotation_about((0, 1, 0), 0, 1)  # a quarter turn about y: the solid's z axis becomes x
@@ -27,7 +32,7 @@ def test_box_about_its_centre():
 
 def test_box_about_its_corner():
     """003: m/3 (l² + h²) on the diagonal, −m/4 w l and so on beside it."""
-    corner = box("m", ("w", "l", "h")).translated(texts("w/2", "l/2", "h/2"))
+    corner = box("m", ("w", "l", "h")).translated(["w/2", "l/2", "h/2"])
     expected = texts(
         "m*(l**2 + h**2)/3", "-m*w*l/4", "-m*h*w/4", "m*(w**2 + h**2)/3", "-m*h*l/4", "m*(w**2 + l**2)/3"
     )
@@ -112,3 +117,93 @@ def test_thin_solids_are_limits_of_the_others():
 def test_sphere_is_the_same_in_all_axes(axis):
     turned = sphere("m", "r").rotated(rotation_about(axis, 0, 1))
     assert tensor(turned) == texts("2*m*r**2/5", 0, 0, "2*m*r**2/5", 0, "2*m*r**2/5")
+
+
+# ---- written, and principal axes ---------------------------------------------------------------------------
+
+
+def test_corner_of_a_box_as_it_is_written():
+    corner = box("m", ("w", "l", "h")).translated(["w/2", "l/2", "h/2"])
+    assert str(corner).splitlines() == [
+        "Mass: m",
+        "Centre of mass: [1/2*w, 1/2*l, 1/2*h]",
+        "Tensor about the origin:",
+        "[[1/3*m*(h**2 + l**2), -1/4*m*l*w, -1/4*m*h*w]",
+        " [-1/4*m*l*w, 1/3*m*(h**2 + w**2), -1/4*m*h*l]",
+        " [-1/4*m*h*w, -1/4*m*h*l, 1/3*m*(l**2 + w**2)]]",
+        "Tensor about the centre of mass:",
+        "[[1/12*m*(h**2 + l**2), 0, 0]",
+        " [0, 1/12*m*(h**2 + w**2), 0]",
+        " [0, 0, 1/12*m*(l**2 + w**2)]]",
+    ]
+    assert (
+        repr(cylinder(2, 1, 3))
+        == "Inertia(mass=2, moment=[0, 0, 0], tensor=[[2, 0, 0], [0, 2, 0], [0, 0, 1]])"
+    )
+    assert corner._repr_html_() == corner.mathml()
+
+
+def test_printed_tensors_and_numbers():
+    """The LaTeX of a turned and shifted body, read back; in Markdown it is the same."""
+    body = rod("m", "w").rotated([["cos(b)", "-sin(b)", 0], ["sin(b)", "cos(b)", 0], [0, 0, 1]])
+    body = body.translated(["w/2", 0, "h"])
+    values = {"m": 3.0, "w": 0.4, "h": 0.7, "b": 0.8}
+    read = LatexReader(dict(values) | {r"\cos(b)": np.cos(0.8), r"\sin(b)": np.sin(0.8)})
+    printed = [
+        line.removesuffix(r" \\").split(" &= ") for line in body.latex().splitlines() if " &= " in line
+    ]
+    found = {left: read(right) for left, right in printed}
+    number = np.vectorize(lambda x: Expression.of(x).value(values))
+    assert_same(found["m"], number(body.mass))
+    assert_same(np.ravel(found["r_{C}"]), number(body.com))
+    assert_same(found["I"], number(body.matrix))
+    assert_same(found["I_{C}"], number(Inertia(tensor=body.tensor_at_com).matrix))
+    assert all(right in body.markdown() for _, right in printed)
+
+
+CORNER = Inertia(tensor=box("m", ["a", "a", "a"]).translated(["a/2", "a/2", "a/2"]).tensor)  # of a cube
+TURNED = box("m", ["a", "2*a", "3*a"]).rotated([["3/5", "-4/5", 0], ["4/5", "3/5", 0], [0, 0, 1]])
+ALIKE = Inertia(tensor=texts("A", "B", 0, "A", 0, "C"))
+
+
+@pytest.mark.parametrize(
+    "body", [box("m", ["a", "b", "c"]), CORNER, TURNED, ALIKE], ids=["box", "cube", "turned", "alike"]
+)
+def test_exact_principal_axes_and_the_tensor(body):
+    """A = V diag(λ) Vᵀ and V Vᵀ = 1, exactly, whatever the symbols are."""
+    moments, axes = body.principal()
+    tensor = Inertia(tensor=body.tensor).matrix  # all are about the centre of mass here
+    for i in range(3):
+        for j in range(3):
+            assert sum(axes[i] * axes[j]) == int(i == j)
+            assert sum(axes[i] * moments * axes[j]) == tensor[i][j]
+    values = {"m": 2.0, "a": 0.3, "b": 0.5, "c": 0.9, "A": 3.0, "B": 0.5, "C": 1.0}
+    number = np.vectorize(lambda x: Expression.of(x).value(values))
+    assert_same(np.sort(number(moments)), np.linalg.eigvalsh(number(tensor)))
+
+
+def test_principal_axes_of_numbers_are_floats_unless_exact_ones_are_asked_for():
+    body = box(3, [0.4, 0.2, 0.1]).rotated([[0.6, -0.8, 0], [0.8, 0.6, 0], [0, 0, 1]])
+    moments, axes = body.principal()
+    exact, turned = body.principal(exact=True)
+    assert moments.dtype == axes.dtype == float
+    assert_same(moments, np.sort(exact.astype(float)))
+    assert {str(x) for x in abs(turned).flat} == {"0", "1", "0.6", "0.8"}
+
+
+def test_wrong_bodies():
+    solid = box("m", ["a", "b", "c"])
+    wrong = [
+        lambda: solid.translated(["w/2", "d/2"]),
+        lambda: solid.translated("w/2"),
+        lambda: solid.translated(["w/", 0, 0]),
+        lambda: solid.translated([None, 0, 0]),
+        lambda: solid.rotated("x"),
+        lambda: solid.rotated([[1, 0, 0], [0, 1]]),
+        lambda: solid.rotated([[1, 0, 0], [0, 1], [0, 0, 1]]),
+        (solid + point_mass("M", ["a", "b", 0])).principal,
+        box("m", ["c1", 1, 1]).latex,
+    ]
+    for work in wrong:
+        with golden_error(ModelError):
+            work()

@@ -283,8 +283,9 @@ def identify(
     ] = "choose",
     method: Annotated[str, typer.Option(help="How the parameters are estimated.")] = "weighted",
     consistent: Annotated[
-        bool, typer.Option("--consistent", help="Only bodies that can exist (needs armdyn[identify]).")
-    ] = False,
+        bool | None,
+        typer.Option("--consistent/--free", help="Only bodies that can exist (the default), or any numbers."),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the robot that was found to a robot file.")
     ] = None,

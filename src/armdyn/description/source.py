@@ -169,6 +169,7 @@ KINDS: dict[str, dict[str, str]] = {
         "planar": "two links in a vertical plane",
         "planar3": "three links in a plane",
         "pr": "a slider and an arm, horizontal plane",
+        "pr_vertical": "a slide and a link, vertical plane",
         "rp": "an arm and a slider, vertical plane",
         "rmit2r": "two links with point masses, modified DH",
         "scara": "three vertical turns and a quill",

@@ -1,4 +1,4 @@
-"""Energies of single links and rotors (7.13), (7.30), and augmented links with their parts (7.52)–(7.77)."""
+"""Energies of links and rotors (7.13), (7.30), augmented links with their parts (7.52)–(7.77), bodies."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from armdyn.exact.basis import Basis
 from armdyn.exact.closed_form import ClosedForm
 from armdyn.exact.form import Array, Entry, NamedArray
 from armdyn.exact.kinematics import point_on, ring_with_all, rotor_centre, velocity
@@ -14,14 +15,15 @@ from armdyn.exact.printing.names import Glyph
 from armdyn.exact.printing.printer import Printer
 from armdyn.exact.printing.styles import Style
 from armdyn.exact.ring import Poly
-from armdyn.exact.written import Line, Written
+from armdyn.exact.written import Line, Written, matrix_or_entries
 from armdyn.expression import ArmdynError, Expression
 from armdyn.model.edit import check_link, link_named, motor_named
-from armdyn.model.inertia import ENTRIES, TENSOR_KEYS, Inertia, steiner, tensor_matrix
+from armdyn.model.inertia import ENTRIES, TENSOR_KEYS, Inertia, steiner, tensor, tensor_matrix
 from armdyn.model.mechanism import FIXED_BASE
 from armdyn.model.parameters import Parameter, symbol
 from armdyn.model.parts import Link, Motor
-from armdyn.model.robot_model import Converter, idlers, locked_rotor, places_of
+from armdyn.model.robot_model import BASE, Converter, RobotModel, idlers, locked_rotor, places_of
+from armdyn.model.vector import Matrix
 from armdyn.names import listed, quoted
 
 # ------------------------------------------------------------------------------------------------------------
@@ -222,10 +224,7 @@ class AugmentedLink(Written):
     @property
     def tensor_at_com(self) -> Array[Entry]:
         """Ī_i, 3×3, about the centre of mass of all, the sum of (7.60) and (7.63)."""
-        own = self._massive()
-        moved = [x / own.mass for x in steiner(1, own.moment)]  # one quotient: m S(h/m) is S(h)/m
-        about = [x - y for x, y in zip(own.tensor, moved, strict=True)]
-        matrix = tensor_matrix((about[0], about[1], about[2], about[3], about[4], about[5]))
+        matrix = _about_com(self._massive())
         return self._array(matrix, "Tensor about the centre of mass", "(7.60), (7.63)")
 
     def _massive(self) -> Inertia:
@@ -259,16 +258,9 @@ class AugmentedLink(Written):
         return Energy(self._label, "(7.52)", total.kinetic, total.potential, total.translation)
 
     def _array(self, rows: Iterable[Any], called: str = "", equation: str = "") -> Array[Entry]:
-        basis = self.equations.basis
-        nested = [list(row) if isinstance(row, tuple) else row for row in rows]
-        flat = [x for row in nested for x in (row if isinstance(row, list) else [row])]
-        ring = ring_with_all(basis, [*flat, *basis.parameters])
-
-        def entry(x: Any) -> Entry:
-            return Entry(basis, ring.constant(Expression.of(x)))
-
-        entries = [[entry(x) for x in row] if isinstance(row, list) else entry(row) for row in nested]
-        return Array(entries, f"{called} of {self._label}" if called else "", equation)
+        return exact_array(
+            self.equations.basis, rows, f"{called} of {self._label}" if called else "", equation
+        )
 
     # ---- written -----------------------------------------------------------------------------------------
 
@@ -307,6 +299,25 @@ class AugmentedLink(Written):
         lines += _tensor_lines(style, "S", steiner(own.mass, own.com))
         text = "Mass m, place r of the centre of mass, tensor I about it, and what Steiner's theorem adds, S."
         return Passage(_capital(part.called), text, lines)
+
+
+def exact_array(basis: Basis, rows: Iterable[Any], called: str = "", equation: str = "") -> Array[Entry]:
+    """A vector or a matrix of exact numbers as entries of a robot's equations."""
+    nested = [list(row) if isinstance(row, tuple) else row for row in rows]
+    flat = [x for row in nested for x in (row if isinstance(row, list) else [row])]
+    ring = ring_with_all(basis, [*flat, *basis.parameters])
+
+    def entry(x: Any) -> Entry:
+        return Entry(basis, ring.constant(Expression.of(x)))
+
+    entries = [[entry(x) for x in row] if isinstance(row, list) else entry(row) for row in nested]
+    return Array(entries, called, equation)
+
+
+def _about_com(own: Inertia) -> Matrix:
+    """The tensor about the centre of mass, with one quotient: m S(h/m) is S(h)/m."""
+    moved = (x / own.mass for x in steiner(1, own.moment))
+    return tensor_matrix(tensor(x - y for x, y in zip(own.tensor, moved, strict=True)))
 
 
 _PLACES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
@@ -355,3 +366,66 @@ def augmented_link(equations: ClosedForm, name: str) -> AugmentedLink:
         rotor = locked_rotor(motor, with_tensor=model.rotors == "exact").placed(frame.R, frame.p)
         parts.append(RigidPart(f"the locked rotor of the motor of {quoted(link.joint_label)}", rotor))
     return AugmentedLink(equations, index, tuple(parts), tuple(link.name for link, _ in carried))
+
+
+# ------------------------------------------------------------------------------------------------------------
+# A body by itself.
+
+
+@dataclass(frozen=True)
+class WrittenBody(Written):
+    """Mass, centre of mass and tensors of a body, collected as entries of equations are."""
+
+    basis: Basis
+    inertia: Inertia
+
+    title = "Mass and inertia of a body"
+
+    @property
+    def arrays(self) -> list[tuple[str, Glyph, Array[Entry]]]:
+        """What there is to write: in words, by its letter, and the matrix or vector."""
+        own = self.inertia
+        found = [("Tensor about the origin", Glyph("I"), self._array(own.matrix))]
+        if own.mass.is_zero:
+            return found
+        com = ("Centre of mass", Glyph("r", ("C",)), self._array(own.com))
+        if all(x.is_zero for x in com[2]):
+            return [com, ("Tensor about the origin, which is the centre of mass", *found[0][1:])]
+        about = self._array(_about_com(own))
+        return [com, *found, ("Tensor about the centre of mass", Glyph("I", ("C",)), about)]
+
+    @property
+    def mass(self) -> Entry:
+        mass: Entry = self._array([self.inertia.mass])[0]
+        return mass
+
+    def _array(self, rows: Iterable[Any]) -> Array[Entry]:
+        return exact_array(self.basis, rows)
+
+    def text(self) -> str:
+        """Vectors on a line, matrices row by row."""
+        lines = [f"Mass: {self.mass}"]
+        for words, _, array in self.arrays:
+            lines.append(f"{words}: {array.rows}" if len(array.shape) == 1 else f"{words}:\n{array}")
+        return "\n".join(lines)
+
+    def passages(self, style: Style) -> list[Passage]:
+        printer = Printer(self.basis, style)
+        lines = [_named_line(printer, Glyph("m"), self.mass)]
+        found = [Passage("Mass and centre of mass", "", lines)]
+        for words, glyph, array in self.arrays:
+            written = matrix_or_entries(printer, _spelled(style, glyph), array)
+            if len(array.shape) == 1:
+                lines += written
+            else:
+                found.append(Passage(words, "", written))
+        return [*found, *_where(printer)]
+
+
+def written(inertia: Inertia) -> WrittenBody:
+    """A body of numbers and expressions as it is written, in a frame of its own."""
+    own = Inertia.of([Expression.of(x) for x in inertia.entries])
+    symbols = sorted({name for x in own.entries for name in x.symbols()})
+    body = Link("body", BASE, "revolute", inertia=own)
+    model = RobotModel("body", (body,), symbols=tuple((name, None) for name in symbols))
+    return WrittenBody(Basis(model), own)

@@ -248,6 +248,23 @@ def matrix_lines(
     return lines
 
 
+def matrix_or_entries(printer: Printer, left: str, array: Array[Any]) -> list[Line]:
+    """A matrix, or a vector as a column, on one line; entry by entry where it is wider than a row."""
+    style = printer.style
+    rows = [row if isinstance(row, list) else [row] for row in array.rows]
+    parts = [[x.parts(printer) or [style.zero] for x in row] for row in rows]
+    texts = [[style.sum(terms) for terms in row] for row in parts]
+    columns = [max(map(style.measure, column)) + 1 for column in zip(*texts, strict=True)]
+    if style.measure(left + style.equals) + sum(columns) < style.width:
+        return [(left, [style.matrix(texts)])]
+    return [
+        (style.component(left, f"{i + 1}{j + 1}" if len(columns) > 1 else str(i + 1)), terms)
+        for i, row in enumerate(parts)
+        for j, terms in enumerate(row)
+        if not rows[i][j].is_zero
+    ]
+
+
 def _velocity(equations: ClosedForm, printer: Printer, names: Letters) -> Passage:
     """C by entries, a long one by its Christoffel symbols; or the vector V."""
     style, n = printer.style, equations.n

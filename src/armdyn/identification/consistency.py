@@ -10,7 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from armdyn.identification.errors import IdentificationError, check, on_one_thread
+from armdyn.identification.errors import (
+    IdentificationError,
+    NothingPossibleError,
+    check,
+    on_one_thread,
+)
 from armdyn.identification.pseudo_inertia import (
     BODIES,
     IDENTITY,
@@ -23,6 +28,7 @@ from armdyn.identification.pseudo_inertia import (
     stacked,
     unstacked,
 )
+from armdyn.identification.regression import column_scales
 from armdyn.model import Mechanism, RobotModel
 from armdyn.model.friction import NO_FRICTION, TERMS, Friction, Sliding, Surface
 from armdyn.model.inertia import ENTRIES
@@ -240,9 +246,9 @@ class Prior:
     notes: tuple[str, ...]
 
 
-def prior_of(robot: Robot, prior: Any, own: OwnBodies) -> Prior:
+def prior_of(robot: Robot, prior: Any, own: OwnBodies, described: np.ndarray) -> Prior:
     """The prior that a caller names, with links that cannot exist replaced by the nearest that can."""
-    values = _vector(robot, prior)
+    values = _vector(robot, prior, described)
     geometric = geometric_bodies(robot)
     bodies = pseudo_inertia(own(values))
     only = isinstance(prior, str) and prior == "geometric"
@@ -255,12 +261,11 @@ def prior_of(robot: Robot, prior: Any, own: OwnBodies) -> Prior:
     return Prior(values, L, X, tuple(notes))
 
 
-def _vector(robot: Robot, prior: Any) -> np.ndarray:
-    own = robot.parameters
+def _vector(robot: Robot, prior: Any, described: np.ndarray) -> np.ndarray:
     if prior is None or isinstance(prior, str):
         if prior is not None:
             check.one_of("prior", prior, "nominal", "geometric")
-        return own
+        return described
     if isinstance(prior, Robot):
         if len(prior.joints) != len(robot.joints):
             found = f"found {prior.name} with {len(prior.joints)}"
@@ -268,8 +273,8 @@ def _vector(robot: Robot, prior: Any) -> np.ndarray:
         known = dict(zip(prior.parameter_names, prior.parameters, strict=True))
         return np.array([known.get(name, 0.0) for name in robot.parameter_names])
     values = check.numbers("prior", prior)
-    if values.shape != own.shape:
-        expected = f"({len(own)},) in the order of parameter_names"
+    if values.shape != described.shape:
+        expected = f"({len(described)},) in the order of parameter_names"
         raise IdentificationError(
             f'prior: expected "nominal", "geometric", a Robot or {expected}, found {values.shape}'
         )
@@ -338,6 +343,7 @@ class Space:
     prior: np.ndarray  # (d,)
     C: np.ndarray  # (rows, d)
     c: np.ndarray  # (rows,)
+    names: tuple[str, ...]  # (rows,): what each inequality asks for
     bodies: int
 
     @staticmethod
@@ -357,12 +363,12 @@ class Space:
         for r, place in enumerate(own.rotor_places):
             G[own.places, column[int(place)]] += own.rotors[:, :, r] * G[place, column[int(place)]]
         rows = braking_rows(robot, speeds)
-        C = rows[:, :-1] @ G
-        moved = np.abs(C).max(axis=1, initial=0.0) > 0
-        C, c = C[moved], -(rows[:, -1] + rows[:, :-1] @ origin)[moved]
+        moved = np.abs(rows[:, :-1] @ G).max(axis=1, initial=0.0) > 0
+        rows = rows[moved]
+        C, c = rows[:, :-1] @ G, -(rows[:, -1] + rows[:, :-1] @ origin)
         scale = np.abs(C).max(axis=1, initial=0.0)
         known = np.concatenate([stacked(prior.X).ravel(), prior.parameters[others] / sizes])
-        return Space(origin, G, known, C / scale[:, None], c / scale, bodies)
+        return Space(origin, G, known, C / scale[:, None], c / scale, _row_names(robot, rows), bodies)
 
     def parameters(self, x: np.ndarray) -> np.ndarray:
         """π of ξ."""
@@ -379,6 +385,15 @@ class Space:
     def is_inside(self, x: np.ndarray, margin: float, slack: float = 0.0) -> bool:
         values, rows = self.least(x)
         return bool(values.min(initial=np.inf) >= margin and rows.min(initial=np.inf) >= -slack)
+
+
+def _row_names(robot: Robot, rows: np.ndarray) -> tuple[str, ...]:
+    """ "Im4 ≥ 0"; of a row of several parameters: "Fv4, Fs4 and Fst4 brake"."""
+    found = []
+    for row in rows[:, :-1]:
+        *names, last = (robot.parameter_names[i] for i in np.flatnonzero(row))
+        found.append(f"{', '.join(names)} and {last} brake" if names else f"{last} ≥ 0")
+    return tuple(found)
 
 
 def _others(robot: Robot, own: OwnBodies, p: int) -> np.ndarray:
@@ -410,7 +425,8 @@ def _sizes(robot: Robot, own: OwnBodies, prior: Prior, R: np.ndarray, z: np.ndar
 
 
 DECIDED = 1e-9  # an inequality that what is free changes by less is not asked again
-_NEEDED = 'physically consistent estimates need Clarabel: pip install "armdyn[identify]"'
+_NEEDED = "bodies that can exist are found by Clarabel, which is not here: pip install clarabel"
+_NONE = "the solver Clarabel found no bodies that can exist"
 # The callers look an answer over: one that the solver could not improve is as good as its distance says.
 _FOUND = ("Solved", "AlmostSolved", "InsufficientProgress", "NumericalError", "MaxIterations")
 
@@ -420,7 +436,7 @@ def clarabel() -> ModuleType:
     try:
         import clarabel as found
     except ImportError:
-        raise IdentificationError(_NEEDED) from None
+        raise NothingPossibleError(_NEEDED) from None
     return found  # type: ignore[no-any-return]
 
 
@@ -430,6 +446,14 @@ class WeightedRows(NamedTuple):
     matrix: np.ndarray  # (r, d)
     values: np.ndarray  # (r,)
     weights: np.ndarray  # (r,)
+
+
+class Answer(NamedTuple):
+    """ξ, and the multipliers of what holds it: how hard each body and each inequality pushes."""
+
+    x: np.ndarray  # (d,)
+    bodies: np.ndarray  # (joints, 4, 4) of X ≥ margin · 1
+    rows: np.ndarray  # (rows,) of C ξ ≥ c
 
 
 def nearest(
@@ -442,7 +466,7 @@ def nearest(
     rows: WeightedRows | None = None,
     weight: float = 1.0,
     slack: float = 0.0,
-) -> np.ndarray:
+) -> Answer:
     """ξ in the space that minimises the squares of `rows` and weight ‖ξ − target‖².
 
     X ≥ margin · 1 for each body, C ξ ≥ c − slack. With `free` N, orthonormal, ξ is start + N y.
@@ -451,7 +475,7 @@ def nearest(
     N, x0 = (np.eye(d), np.zeros(d)) if free is None or start is None else (free, start)
     y = N.shape[1]
     if y == 0:
-        return x0
+        return Answer(x0, np.zeros((space.bodies, 4, 4)), np.zeros(len(space.c)))
     bodies, C = SIZE * space.bodies, space.C @ N
     open_ = np.abs(C).max(axis=1, initial=0.0) > DECIDED
     A = -np.concatenate([N[:bodies], C[open_]])
@@ -467,21 +491,24 @@ def nearest(
         b = np.concatenate([rows.values - rows.matrix @ x0, b])
         P, q = np.concatenate([P, rows.weights]), np.concatenate([q, np.zeros(r)])
         cones = [api.ZeroConeT(r), *cones]
-    solution = _solved(api, sparse.diags(P, format="csc"), q, sparse.csc_matrix(A), b, cones)
-    return np.asarray(x0 + N @ solution[:y])
+    solution, multipliers = _solved(api, sparse.diags(P, format="csc"), q, sparse.csc_matrix(A), b, cones)
+    held = multipliers[len(b) - bodies - int(open_.sum()) :]
+    pushing = np.zeros(len(space.c))
+    pushing[open_] = held[bodies:]
+    return Answer(x0 + N @ solution[:y], unstacked(held[:bodies].reshape(-1, SIZE)), pushing)
 
 
 def _solved(
     api: ModuleType, P: object, q: np.ndarray, A: object, b: np.ndarray, cones: list[object]
-) -> np.ndarray:
+) -> tuple[np.ndarray, np.ndarray]:
     settings = api.DefaultSettings()
     settings.verbose = False
     settings.max_threads = 1
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-9
     found = api.DefaultSolver(P, q, A, b, cones, settings).solve()
     if str(found.status) not in _FOUND or not np.isfinite(found.x).all():
-        raise IdentificationError(f"the solver Clarabel found no consistent parameters: {found.status}")
-    return np.array(found.x)
+        raise NothingPossibleError(f"{_NONE}: {found.status}")
+    return np.array(found.x), np.array(found.z)
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -489,18 +516,21 @@ def _solved(
 
 
 MARGIN = 1e-5  # a link's pseudo-inertia is at least this part of the prior's
-GIVE = 0.02  # of the least cost
+GIVE = 0.1  # of what the conditions cost
+_MOST = 0.01  # of all the cost: half of it of the error
 RANK = 1e-8  # of the greatest singular value: what is smaller is not determined
 _UNIT = 1e-4  # of what no parameters explain: the unit of the cost in stage one
 _EXACT = 1e-14  # the same where parameters explain all, of what they explain
 _PULL = 1e-3  # toward the point before, in each step of stage one, per size of the prior
 _STEPS = 6
-_STRONGEST, _HALVINGS = 1e5, 9  # pulls to the prior that are tried
+_WEAKEST, _STRONGEST, _HALVINGS = 1e-5, 1e5, 10  # pulls to the prior that are tried
 _EXPLAINED = 1e-12  # of ‖z‖²: a cost that counts as none
 _ROUNDING = 1e-9  # of an inequality
 _ULPS = 16 * np.finfo(float).eps  # of the terms of an inequality: so far inside it ends
 _SLACK = 1e-7  # of an inequality, to be taken back
+_OPEN = 1e-3  # of the inequalities' greatest change by what the data leave open: less does not take it back
 _SETTLED = 1e-5  # of the cost
+_COUNTS = 0.01  # of the price: what costs less is not named
 _ROOM = 10  # stage one keeps this multiple of the margin, so that stage two has room
 
 
@@ -508,15 +538,18 @@ _ROOM = 10  # stage one keeps this multiple of the margin, so that stage two has
 class Consistent:
     """Parameters that bodies, rotors and friction can have.
 
-    `cost` is ‖R π − z‖² of `parameters`, `unconstrained_cost` that of plain least squares. `rank` counts what
-    R determines: the base parameters. `prior` is the prior used, every link of it possible. `active` names
-    the links whose bodies the data would make impossible. `remarks` say what was replaced or adjusted.
+    `cost` is what was made least, ‖R π − z‖² and the damping, for `parameters`; `unconstrained_cost` is its
+    least value for any numbers. `causes` are the conditions that make the difference, each with its share in
+    it: "Im4 ≥ 0", "tensor of link 3". `active` names the links among them: the data would make their bodies
+    impossible. `rank` counts what R determines: the base parameters. `prior` is the prior used, every link of
+    it possible. `remarks` say what was replaced or adjusted.
     """
 
     robot: Robot = field(repr=False)  # with these parameters
     parameters: np.ndarray  # (p,), in the order of robot.parameter_names
     cost: float
     unconstrained_cost: float
+    causes: tuple[tuple[str, float], ...]  # the greatest first
     rank: int
     prior: np.ndarray  # (p,)
     active: tuple[str, ...]
@@ -536,11 +569,17 @@ def consistent(
     *,
     prior: Any = None,
     speeds: Any = None,
+    damping: float = 0.0,
+    described: Any = None,
     give: float = GIVE,
     margin: float = MARGIN,
     tolerance: float = RANK,
 ) -> Consistent:
-    """The possible parameters π that minimise ‖R π − z‖², and of these the nearest to the prior.
+    """The possible parameters π that fit best, and of these the nearest to the prior.
+
+    What is made least is ‖R π − z‖² + λ ‖D (π − π₀)‖², as by least squares without bodies: λ is `damping`, D
+    the lengths of the columns of R, π₀ `described` (p,), the robot's own parameters if it is not given.
+    Estimates that are possible come out as they are.
 
     R (k, p) and z (k,) are weighted by the noise: a regressor, or its triangular factor. Possible means: the
     pseudo-inertia of each moving link, without the motors it carries and the links fixed to it, is at least
@@ -549,41 +588,49 @@ def consistent(
     determines is stage one's answer: singular vectors of R, in coordinates of the prior's size, above
     `tolerance` of the greatest. The rest is as near to the prior as possible.
 
-    `prior` is "nominal" (the robot's own parameters, the default), "geometric" (solids between the joints),
-    another robot or a vector (p,).
+    `prior` is "nominal" (π₀, the default), "geometric" (solids between the joints), another robot or a vector
+    (p,).
 
-    Where plain least squares is not possible, the cost of stage one is flat in directions that the data
+    Where least squares alone is not possible, the cost of stage one is flat in directions that the data
     hardly show, and its least value may ask for a link of a hundred kilograms. So stage one stops short of
-    it: of what costs up to 1 + `give` times the least, it takes what is near to the prior.
+    it: the conditions may cost 1 + `give` times what they must (and at most 1 % of the whole cost more), and
+    of what costs no more, it takes what is near to the prior.
     """
     robot = check.robot(robot)
     R, z, speeds = _checked(robot, R, z, speeds)
+    described = robot.parameters if described is None else check.numbers("described", described)
+    if described.shape != robot.parameters.shape:
+        raise IdentificationError(f"described: expected {robot.parameters.shape}, found {described.shape}")
     margin, tolerance = check.positive("margin", margin), check.positive("tolerance", tolerance)
-    give = check.number("give", give)
-    if not 0 <= give < np.inf:
-        raise IdentificationError(f"give: found {give:g}; zero or more is allowed")
+    give, damping = check.number("give", give), check.number("damping", damping)
+    for name, x in (("give", give), ("damping", damping)):
+        if not 0 <= x < np.inf:
+            raise IdentificationError(f"{name}: found {x:g}; zero or more is allowed")
     own = OwnBodies.of(robot)
-    known = prior_of(robot, prior, own)
+    known = prior_of(robot, prior, own, described)
     space = Space.of(robot, own, known, R, z, speeds)
     wide = _ROOM * margin
     target = _possible(space, wide)
-    factor = _Factor.of(R @ space.G, z - R @ space.origin, tolerance)
-    first = _least_squares(space, factor, target, wide, give)
+    D = np.sqrt(damping) * column_scales(np.linalg.norm(R, axis=0))
+    factor, whole = _factors(space, R, z, D, described, tolerance)
+    first, least = _least_squares(space, factor, whole, target, wide, give)
+    causes = () if least is None else _causes(robot, space, whole, least)
     notes = list(known.notes) + _moved(robot, space, target)
     found = _nearest(space, target, margin, factor.free, first, notes)
     found = _inside(space, found, margin / 2, notes)
     parameters = space.parameters(found)
-    cost = float(np.square(R @ parameters - z).sum())
-    held = (space.least(first)[0] < 2 * wide) & (space.least(target)[0] > 2 * wide)
-    held &= cost > (1 + _ROUNDING) * factor.rest + _EXPLAINED * float(z @ z)
+    cost = factor.cost(found)
+    if cost <= (1 + _ROUNDING) * factor.rest + _EXPLAINED * float(z @ z):
+        causes = ()
     return Consistent(
         robot=with_possible_friction(robot, parameters),
         parameters=parameters,
         cost=cost,
         unconstrained_cost=factor.rest,
+        causes=tuple((cause.text, cause.share) for cause in causes),
         rank=len(factor.values),
         prior=space.parameters(target),
-        active=tuple(link.name for link, x in zip(robot.model.moving, held, strict=True) if x),
+        active=tuple(link.name for link in robot.model.moving if link.name in {x.link for x in causes}),
         remarks=tuple(map(Remark, notes)),
     )
 
@@ -627,33 +674,78 @@ class _Factor:
         rest = float(np.square(whole[:, d] - U[:, :rank] @ right).sum())
         return _Factor(values[:rank], Vt[:rank].T, Vt[rank:].T, right, rest)
 
+    def damped(self, E: np.ndarray, e: np.ndarray) -> _Factor:
+        """With ‖E ξ − e‖² added, as small as what A does not determine can make it."""
+        Q = np.linalg.qr(E @ self.free)[0]
+        rows, wanted = (x - Q @ (Q.T @ x) for x in (E @ self.V, e))
+        both, right = np.vstack([np.diag(self.values), rows]), np.concatenate([self.right, wanted])
+        U, values, Wt = np.linalg.svd(both, full_matrices=False)
+        seen = U.T @ right
+        rest = self.rest + float(np.square(right - U @ seen).sum())
+        return _Factor(values, self.V @ Wt.T, self.free, seen, rest)
+
+    def rows(self) -> WeightedRows:
+        """The cost for the solver, in a unit in which its least value is well above rounding."""
+        unit = max(_UNIT * self.rest, _EXACT * float(self.right @ self.right)) or 1.0
+        return WeightedRows(self.V.T, self.least, self.values**2 / unit)
+
+    @property
+    def least(self) -> np.ndarray:
+        """(b,) Vᵀ ξ of plain least squares."""
+        return np.asarray(self.right / self.values)
+
     def cost(self, x: np.ndarray) -> float:
         """‖A ξ − b‖², without what A leaves out below the tolerance."""
         return self.rest + float(np.square(self.values * (self.V.T @ x) - self.right).sum())
 
 
+def _factors(
+    space: Space, R: np.ndarray, z: np.ndarray, D: np.ndarray, described: np.ndarray, tolerance: float
+) -> tuple[_Factor, _Factor]:
+    """The cost as what R determines decides it, and the whole of it; without damping they are the same.
+
+    Damping counts in the directions that R leaves open, too. The first has it as small as these can make it.
+    """
+    A, b = R @ space.G, z - R @ space.origin
+    factor = _Factor.of(A, b, tolerance)
+    if not D.any():
+        return factor, factor
+    E, e = D[:, None] * space.G, D * (described - space.origin)
+    return factor.damped(E, e), _Factor.of(np.vstack([A, E]), np.concatenate([b, e]), 0.0)
+
+
 def _least_squares(
-    space: Space, factor: _Factor, target: np.ndarray, margin: float, give: float
-) -> np.ndarray:
-    """ξ of the least cost. Its base parameters count; the rest of it is only possible, and near the prior.
+    space: Space, factor: _Factor, whole: _Factor, target: np.ndarray, margin: float, give: float
+) -> tuple[np.ndarray, Answer | None]:
+    """ξ of about the least cost, and, where it is more than that of plain least squares, the answer at it.
+
+    Its base parameters count; the rest of it is only possible, and near the prior.
 
     A small pull toward the point before keeps what R does not determine in its place; repeating the step
     takes its influence away (the proximal point method).
     """
     if not len(factor.values):
-        return target
-    unit = max(_UNIT * factor.rest, _EXACT * float(factor.right @ factor.right)) or 1.0
-    rows = WeightedRows(factor.V.T, factor.right / factor.values, factor.values**2 / unit)
-    x, cost = target, np.inf
+        return target, None
+    rows, x, cost = factor.rows(), target, np.inf
     for _ in range(_STEPS):
-        x = nearest(space, x, margin, rows=rows, weight=_PULL)
-        plain = x + factor.V @ (factor.right / factor.values - factor.V.T @ x)
+        found = nearest(space, x, margin, rows=rows, weight=_PULL)
+        x = found.x
+        plain = x + factor.V @ (factor.least - factor.V.T @ x)
         if space.is_inside(plain, margin / 2, _ROUNDING):  # the constraints cost nothing: plain least squares
-            return np.asarray(plain)
+            return np.asarray(plain), None
         before, cost = cost, factor.cost(x)
         if before - cost <= _SETTLED * cost:
             break
-    return _near_prior(space, factor, rows, target, margin, x, (1 + give) * min(cost, before))
+    moved, _ = _moved_inside(space, plain, margin / 2)
+    if space.is_inside(moved, margin / 2, _ROUNDING) and factor.cost(moved) <= cost:
+        return moved, None  # outside by no more than rounding, and the solver is no nearer
+    if whole is not factor:
+        rows = whole.rows()
+        found = nearest(space, x, margin, rows=rows, weight=_PULL)
+        cost = before = whole.cost(found.x)
+    least = min(cost, before)
+    allowed = least + min(give * max(least - whole.rest, 0.0), _MOST * least)
+    return _near_prior(space, whole, rows, target, margin, found.x, allowed), found
 
 
 def _near_prior(
@@ -666,15 +758,49 @@ def _near_prior(
     allowed: float,
 ) -> np.ndarray:
     """What the strongest pull to the prior gives at the cost allowed: its logarithm by bisection."""
-    found, weak, strong = least, np.log(_PULL), np.log(_STRONGEST)
+    found, weak, strong = least, np.log(_WEAKEST), np.log(_STRONGEST)
     for _ in range(_HALVINGS):
         middle = (weak + strong) / 2
-        x = nearest(space, target, margin, rows=rows, weight=float(np.exp(middle)))
+        x = nearest(space, target, margin, rows=rows, weight=float(np.exp(middle))).x
         if factor.cost(x) <= allowed:
             found, weak = x, middle
         else:
             strong = middle
     return found
+
+
+# ---- what it costs -----------------------------------------------------------------------------------------
+#
+# At the least possible cost, the gradient of the cost is the sum of what the conditions push with, their
+# multipliers. Its product with the way from the nearest plain estimate is the price, and the products of the
+# single pushes are their shares in it.
+
+
+class _Cause(NamedTuple):
+    text: str
+    share: float
+    link: str | None  # whose body it is about
+
+
+def _causes(robot: Robot, space: Space, factor: _Factor, least: Answer) -> tuple[_Cause, ...]:
+    """The conditions that count, the greatest share first."""
+    way = factor.V @ (factor.V.T @ least.x - factor.least)
+    found: dict[tuple[str, str | None], float] = {}
+    steps, free = space.bodies_of(way), space.bodies_of(least.x - way)
+    for link, X, push, step in zip(robot.model.moving, free, least.bodies, steps, strict=True):
+        found[f"{_broken(X)} of {link.name}", link.name] = float((push * step).sum())
+    for name, push, step in zip(space.names, least.rows, space.C @ way, strict=True):
+        found[name, None] = found.get((name, None), 0.0) + float(push * step)
+    price = sum(max(x, 0.0) for x in found.values())
+    causes = [_Cause(text, x / price, link) for (text, link), x in found.items() if x > _COUNTS * price]
+    return tuple(sorted(causes, key=lambda cause: -cause.share))
+
+
+def _broken(X: np.ndarray) -> str:
+    """What of a body X cannot be: its mass, its tensor wherever the centre of mass is, or that centre."""
+    if X[3, 3] <= 0:
+        return "mass"
+    return "tensor" if np.linalg.eigvalsh(X[:3, :3])[0] <= 0 else "centre of mass"
 
 
 # ---- afterwards --------------------------------------------------------------------------------------------
@@ -688,7 +814,7 @@ def _possible(space: Space, margin: float) -> np.ndarray:
     x = space.prior.copy()
     thick = (axes * np.maximum(values, margin)[:, None, :]) @ np.swapaxes(axes, 1, 2)
     x[: SIZE * space.bodies] = stacked(thick).ravel()
-    return x if space.is_inside(x, margin / 2) else nearest(space, x, margin)
+    return x if space.is_inside(x, margin / 2) else nearest(space, x, margin).x
 
 
 def _nearest(
@@ -701,8 +827,9 @@ def _nearest(
 ) -> np.ndarray:
     """Stage two. Where inequalities leave no room, the solver may use a little more than they allow."""
     try:
-        found = nearest(space, target, margin, free=free, start=first, slack=_SLACK)
-    except IdentificationError:
+        found = nearest(space, target, margin, free=free, start=first, slack=_SLACK).x
+        found = _without_slack(space, found, free)
+    except NothingPossibleError:
         found = first
     improved = np.square(found - target).sum() < np.square(first - target).sum()
     if improved and space.is_inside(found, margin / 2, 10 * _SLACK):
@@ -710,6 +837,15 @@ def _nearest(
     if np.square(free.T @ (first - target)).sum() > _SLACK:
         notes.append("what the data do not show is possible, but it is not the nearest to the prior")
     return first
+
+
+def _without_slack(space: Space, x: np.ndarray, free: np.ndarray) -> np.ndarray:
+    """ξ with the inequalities met as far as directions that the data leave open can meet them."""
+    for _ in range(2):
+        short = space.c - space.C @ x
+        rows = short > 0
+        x = x + free @ np.linalg.lstsq(space.C[rows] @ free, 2 * short[rows], rcond=_OPEN)[0]
+    return x
 
 
 def _moved(robot: Robot, space: Space, target: np.ndarray) -> list[str]:
@@ -729,6 +865,16 @@ def _inside(space: Space, x: np.ndarray, margin: float, notes: list[str]) -> np.
 
     Bodies grow by a multiple of the prior's. An inequality is met by raising one parameter.
     """
+    x, greatest = _moved_inside(space, x, margin)
+    if greatest > 10 * _SLACK:
+        notes.append(f"the solver left what is possible by {greatest:.1g} of the prior's sizes; taken back")
+    if not space.is_inside(x, margin / 2, 1e-12):
+        raise NothingPossibleError(_NONE)
+    return x
+
+
+def _moved_inside(space: Space, x: np.ndarray, margin: float) -> tuple[np.ndarray, float]:
+    """ξ with the inequalities met, and by how much the worst was not; several may leave some unmet."""
     x = x.copy()
     values, _ = space.least(x)
     bodies = x[: SIZE * space.bodies].reshape(space.bodies, SIZE)
@@ -743,11 +889,7 @@ def _inside(space: Space, x: np.ndarray, margin: float, notes: list[str]) -> np.
                 k = int(row.argmax() if row.max() > 0 else row.argmin())
                 x[k] += short / row[k] * (1 + 1e-12)
                 greatest = max(greatest, short)
-    if greatest > 10 * _SLACK:
-        notes.append(f"the solver left what is possible by {greatest:.1g} of the prior's sizes; taken back")
-    if not space.is_inside(x, margin / 2, 1e-12):
-        raise IdentificationError("the solver Clarabel found no consistent parameters")
-    return x
+    return x, greatest
 
 
 def with_possible_friction(robot: Robot, parameters: np.ndarray) -> Robot:

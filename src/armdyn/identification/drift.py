@@ -19,8 +19,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.stats import chi2, norm
 
+from armdyn.identification.coverage import columns
 from armdyn.identification.errors import IdentificationError, check
-from armdyn.identification.fit import Fit, columns, entry
+from armdyn.identification.fit import Fit, entry
 from armdyn.identification.template import Free
 from armdyn.model.friction import TERMS
 from armdyn.robot.joints import joint_name
@@ -272,7 +273,7 @@ def _notes(old: Fit, new: Fit) -> tuple[str, ...]:
             found.append(
                 f"the {name} fit is damped: its standard errors do not count that; damping=0 is safer"
             )
-        if fit.consistent:
+        if fit.consistency_cost:
             found.append(
                 f"the {name} fit keeps to bodies that can exist: its standard errors do not count that"
             )

@@ -48,6 +48,10 @@ class IdentificationError(ArmdynError):
     """A log, a motion or a request from which nothing can be identified."""
 
 
+class NothingPossibleError(IdentificationError):
+    """No parameters that a robot can have were found, or the solver that looks for them is missing."""
+
+
 class NothingUsableError(IdentificationError):
     """A log, or a part of one, of which no sample can be used."""
 

@@ -3,28 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from textwrap import wrap
-from typing import Any, Self
+from typing import Any, Self, overload
 
 import numpy as np
-from scipy.stats import norm
 
 from armdyn.display import Shown
 from armdyn.identification import fit_file
-from armdyn.identification.errors import IdentificationError, NothingUsableError, check
+from armdyn.identification.coverage import (
+    Covers,
+    Model,
+    Training,
+    columns,
+    extent_of_logs,
+    extent_of_record,
+    extent_of_trajectory,
+    extrapolation,
+)
+from armdyn.identification.errors import (
+    IdentificationError,
+    IdentificationWarning,
+    NothingUsableError,
+    check,
+)
+from armdyn.identification.intervals import (
+    OPEN,
+    Evidence,
+    Prediction,
+    Scatter,
+    half_widths,
+    normal_quantile,
+)
 from armdyn.identification.log import Log, Record
 from armdyn.identification.log_files import LogFile
 from armdyn.identification.log_set import LogDigest, LogSet, left_out
+from armdyn.identification.methods import basis_of
 from armdyn.identification.regression import RANK, Factors
 from armdyn.identification.selection import NEAR, Chosen, Friction, Trial
+from armdyn.identification.signals import Kinematics, kinematics
 from armdyn.identification.validation import (
     Comparison,
     CrossValidation,
     JointResiduals,
-    Training,
     Validation,
     comparisons,
     cross_validate,
@@ -33,7 +56,8 @@ from armdyn.identification.validation import (
 )
 from armdyn.model.friction import TERMS
 from armdyn.model.parameters import Parameter
-from armdyn.remarks import Remark
+from armdyn.motion.trajectory import Trajectory
+from armdyn.remarks import Remark, warn
 from armdyn.robot import Robot
 from armdyn.robot.base_parameters import BaseParameters
 from armdyn.robot.joints import joint_units
@@ -101,6 +125,12 @@ def _validation(found: Validation) -> dict[str, Any]:
         "errors": found.errors,
         "overlap": found.overlap,
         "warnings": found.warnings,
+        "covers": {
+            "inside": found.covers.inside,
+            "outside": [x.text for x in found.covers.outside],
+            "leverage": found.covers.leverage,
+            "slow": found.covers.slow,
+        },
         "joints": joints,
     }
 
@@ -137,6 +167,7 @@ def reasons(fit: Fit) -> list[tuple[str, list[str]]]:
         ("friction", _friction(fit)),
         ("sign", [_sign(fit)]),
         ("damping", [_damping(fit)]),
+        ("bodies", [_bodies(fit)]),
         ("added", [", ".join(fit.added) or "nothing: the description has all terms"]),
     ]
 
@@ -238,11 +269,16 @@ def _widths(fit: Fit) -> str:
 
 def _damping(fit: Fit) -> str:
     damping, trials = fit.model.damping, fit.model.trials
-    if fit.consistent:
-        return "none: bodies that can exist take none"
     how = "as asked for" if len({x.damping for x in trials}) < 2 else "chosen"
     what = "none" if not damping else f"{damping:g} of the columns' lengths, toward the description"
     return f"{what}, {how}"
+
+
+def _bodies(fit: Fit) -> str:
+    if not fit.consistent:
+        return "as estimated, whether they can exist or not"
+    ratio = percent(1 + fit.consistency_cost)
+    return f"can exist, and rotors and friction, too; filtered error against free estimates: {ratio}"
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -264,6 +300,7 @@ def text(fit: Fit, parameters: bool = True) -> str:
     ]
     for title, found in reasons(fit):
         lines += entry(title, found)
+    lines += entry("covers", _covers(fit))
     lines += ["", *_joints(fit), ""]
     if parameters:
         lines += [*_parameters(fit), ""]
@@ -308,6 +345,20 @@ def filtered_text(fit: Fit) -> str:
     """Errors in training and, where there is one, in validation, of torques through the filter of the fit."""
     both = [fit.filtered_error] + ([] if fit.validation is None else [fit.validation.filtered_error])
     return " and ".join(f"{100 * x:.2f} %" for x in both)
+
+
+def _covers(fit: Fit) -> list[str]:
+    """Whether the validation lies where the training data were."""
+    if fit.validation is None:
+        return []
+    found = fit.validation.covers
+    if found.inside:
+        return ["the validation data lie where the training data were"]
+    each = [
+        f"joint {j + 1} ({', '.join(dict.fromkeys(x.quantity for x in found.outside if x.joint == j))})"
+        for j in np.flatnonzero(~found.inside_of)
+    ]
+    return [f"the validation data go beyond the training data: {', '.join(each)}"]
 
 
 def _joints(fit: Fit) -> list[str]:
@@ -355,26 +406,52 @@ def _worth(fit: Fit, parameters: bool) -> list[str]:
     return entry("worth", texts)
 
 
-def columns(rows: list[list[str]]) -> list[str]:
-    """Cells in columns: the first to the left, numbers to the right, words to the left."""
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    numeric = [k > 0 and any(c.isdecimal() for row in rows[1:] for c in row[k]) for k in range(len(widths))]
-    return [
-        "  ".join(
-            f"{cell:>{w}}" if right else f"{cell:<{w}}"
-            for cell, w, right in zip(row, widths, numeric, strict=True)
-        )
-        for row in rows
-    ]
-
-
 # ------------------------------------------------------------------------------------------------------------
 # `Fit`: what identification found, what it is worth, and what it predicts.
 
 
 LEVEL = 0.99  # of the intervals
 ESSENTIAL = 0.3  # relative standard deviation up to which a parameter counts as known
-OPEN = 1e-6  # of a combination's size: a share in open directions from which it is not shown by the data
+
+
+def _unsound(fit: Fit) -> str:
+    """A sentence on numbers that cannot be those of a fit of this robot; empty where all can."""
+    n, p = fit.described.n, len(fit.full_names)
+    coverage, scatter, training = fit.training.coverage, fit.scatter, fit.training
+    expected: dict[str, tuple[np.ndarray, tuple[int, ...]]] = {
+        "x": (fit.x, (p,)),
+        "covariance_x": (fit.covariance_x, (p, p)),
+        "open": (fit.open, (p, -1)),
+        "free": (fit.free, (p,)),
+        "scale": (fit.scale, (n,)),
+        "repeats": (fit.repeats, (n,)),
+        "factors.rows": (fit.factors.rows, (n,)),
+        "scatter.residuals": (scatter.residuals, (*scatter.shape, n)),
+        "scatter.greatest": (scatter.greatest, (n,)),
+        "scatter.halves": (scatter.halves, (p, -1)),
+        "training.slow": (training.slow, (n,)),
+        "training.leverage": (training.leverage, (n,)),
+        "training.matters": (training.matters, (n,)),
+    }
+    expected |= {f"factors.R[{j}]": (R, (-1, p + 1)) for j, R in enumerate(fit.factors.R)}
+    expected |= {f"training.coverage.{f.name}": (getattr(coverage, f.name), (n,)) for f in fields(coverage)}
+    for name, (x, shape) in expected.items():
+        if len(x.shape) != len(shape) or any(k not in (-1, m) for k, m in zip(shape, x.shape, strict=True)):
+            return f"fit.{name}: found an array of {x.shape}, which is not that of {n} joints"
+        if not np.isfinite(x).all():
+            return f"fit.{name}: not all of its numbers are finite"
+    joints = [fit.factors.R, fit.residuals, *([] if fit.validation is None else [fit.validation.joints])]
+    if any(len(x) != n for x in joints):
+        return f"something else than {n} joints has factors or residuals"
+    return ""
+
+
+def _share(name: str, x: Any) -> float:
+    """A number between 0 and 1."""
+    found = float(check.number(name, x))
+    if not 0 < found < 1:
+        raise IdentificationError(f"{name}: found {found:g}; between 0 and 1 is allowed")
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -402,9 +479,11 @@ class Fit(Shown):
     training_error: float  # ‖τ − τ̂‖/‖τ‖ over all joints, τ as recorded: `error` of the training data
     filtered_error: float  # the same with τ through the filter of the fit, as τ̂ is
     residuals: tuple[JointResiduals, ...] = field(repr=False)  # of the training data, as recorded
-    consistent: bool
+    consistent: bool  # whether bodies, rotors and friction are such as can exist
+    consistency_cost: float  # by which part that raises `filtered_error`; 0 where it is for nothing
     remarks: tuple[Remark, ...] = field(repr=False)
     training: Training = field(repr=False)  # where the data moved that entered the fit
+    scatter: Scatter = field(repr=False)  # how far measured torques were from predictions there
     validation: Validation | None = field(default=None, repr=False)  # on the logs of `validate=`
     logs: tuple[LogDigest, ...] = field(default=(), repr=False)  # that were learnt from
 
@@ -473,10 +552,7 @@ class Fit(Shown):
 
     def interval(self, level: float = LEVEL) -> np.ndarray:
         """(b, 2): where the base parameters lie with this probability."""
-        level = check.number("level", level)
-        if not 0 < level < 1:
-            raise IdentificationError(f"level: found {level:g}; between 0 and 1 is allowed")
-        half = norm.ppf((1 + level) / 2) * self.standard_errors
+        half = normal_quantile(_share("level", level)) * self.standard_errors
         return np.stack([self.parameters - half, self.parameters + half], axis=1)
 
     @property
@@ -520,11 +596,24 @@ class Fit(Shown):
 
     # ---- predictions -----------------------------------------------------------------------------------
 
-    def predict(self, log: Log) -> np.ndarray:
+    @overload
+    def predict(self, log: Log, interval: None = None) -> np.ndarray: ...
+    @overload
+    def predict(self, log: Log, interval: float) -> Prediction: ...
+
+    def predict(self, log: Log, interval: float | None = None) -> np.ndarray | Prediction:
         """Torques (samples, n) at the samples of a log, its positions filtered as in the fit.
 
         The torques Jᵀh_e for a wrench that the log has are among them.
         Samples that say nothing (a repeated time stamp, say) get the torques of the sample before.
+
+        With `interval=0.95` they come with the half widths of intervals that should have 95 % of what is
+        measured: `p.tau`, `p.half`, `p.lower`, `p.upper`, (samples, n) each. Counted are noise and friction
+        left over in training, by speed; friction that holds a joint at rest; and how unsure estimates are, by
+        noise and by what differs between halves of the training data: it shows what a model that is not quite
+        right costs elsewhere. Half widths are infinite where a torque needs what the data do not show.
+
+        Warns (`IdentificationWarning`) where the log goes beyond the training data; `covers` says more.
         """
         if isinstance(log, LogFile):
             raise IdentificationError(
@@ -533,21 +622,73 @@ class Fit(Shown):
             )
         if not isinstance(log, Log):
             raise IdentificationError(f"log: expected a Log, found {type(log).__name__}")
+        if interval is not None:
+            interval = _share("interval", interval)
         record = log.at_joints(self.described)
-        return self._rows_of_log(record, self.model.problem.torques(record, self.x))
+        tau, motion = (
+            self.model.problem.torques(record, self.x),
+            kinematics(record, self.model.problem.cutoff),
+        )
+        self._warn_beyond(record, motion, tau)
+        found = self._rows_of_log(record, tau)
+        if interval is None:
+            return found
+        half = self.half_widths(motion, interval)
+        return Prediction(found, self._rows_of_log(record, half), interval)
+
+    def half_widths(self, motion: Kinematics, level: float) -> np.ndarray:
+        """(M, n) half widths of the intervals about predictions, along a motion filtered as in the fit."""
+        known = self._known
+        return half_widths(known.problem, known.x, known.scatter, known.evidence, motion, level)
+
+    def covers(self, motion: Any) -> Covers:
+        """Whether a log, a list of logs or a `Trajectory` lies where the training data were.
+
+        For each joint and in sum: positions, speeds in both directions, accelerations, predicted torques, the
+        share of slow samples, and the leverage y (YᵀWY)⁻¹ yᵀ of its rows y of the regressor, relative to the
+        greatest in training. `found.inside` is the verdict, `found.outside` what goes farther, and where;
+        `print(found)` is a table of it.
+        """
+        if isinstance(motion, Trajectory):
+            extent = extent_of_trajectory(self._known, motion)
+        elif isinstance(motion, Log | LogFile | Sequence):
+            extent = extent_of_logs(self._known, LogSet.of(self.described, motion))
+        else:
+            raise IdentificationError(
+                f"covers: expected a Log, a list of them or a Trajectory, found {type(motion).__name__}"
+            )
+        return Covers.of(self.robot, extent, self.training)
+
+    @cached_property
+    def _known(self) -> Model:
+        basis = basis_of(self.factors.weighted(self.scale)[:, :-1], self.free)
+        evidence = Evidence(basis, self.open, self.scatter.halves)
+        return Model(self.model.problem, self.x, evidence, self.scatter, self.training)
+
+    def _warn_beyond(self, record: Record, motion: Kinematics, tau: np.ndarray) -> bool:
+        """Whether a record of which these torques were predicted goes beyond the training data; warns."""
+        extent = extent_of_record(self._known, record, motion, tau)
+        if extent is None:
+            return False
+        found = extrapolation(Covers.of(self.robot, extent, self.training))
+        warn([Remark(text, "warning") for text in found], IdentificationWarning, 3)
+        return bool(found)
 
     def predictions(self, file: Log | LogFile) -> Iterator[tuple[slice, np.ndarray]]:
         """`predict` of a log block by block, in little memory: rows of the log, and their torques (rows, n).
 
-        In a block of which nothing can be used, torques are NaN.
+        In a block of which nothing can be used, torques are NaN. Warns at the first block that goes beyond
+        the training data.
         """
-        samples = LogSet.of(self.described, [file])
-        for log in samples.parts(0, self.model.problem.cutoff):
+        samples, problem, told = LogSet.of(self.described, [file]), self.model.problem, False
+        for log in samples.parts(0, problem.cutoff):
             core = log.rows
             first = 0 if isinstance(file, Log) else log.first
             try:
                 record = samples.record(0, log)
-                tau = self._rows_of_log(record, self.model.problem.torques(record, self.x))[core]
+                found = problem.torques(record, self.x)
+                told = told or self._warn_beyond(record, kinematics(record, problem.cutoff), found)
+                tau = self._rows_of_log(record, found)[core]
             except NothingUsableError as reason:
                 left_out(log, reason)
                 tau = np.full((core.stop - core.start, self.robot.n), np.nan)
@@ -578,13 +719,13 @@ class Fit(Shown):
         Warns (`IdentificationWarning`) where the logs were in the training data or hardly move.
         """
         tried = LogSet.of(self.described, logs, samples)
-        return validate(self.model.problem, self.x, tried, self.training)
+        return validate(self._known, tried)
 
     def cross_validate(self, logs: Any, samples: Any = None, folds: int = 5) -> CrossValidation:
         """The fit repeated without each of `folds` stretches of its logs, and tried on what was left out.
 
         Filter, friction terms, what is known, weights of the joints and damping stay; the refits are least
-        squares.
+        squares, whether their bodies can exist or not.
         """
         folds = check.whole_number("folds", folds, 2)
         train = LogSet.of(self.described, logs, samples)
@@ -633,7 +774,10 @@ class Fit(Shown):
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read a fit that `save` wrote; a damaged file, or one of another version, is refused."""
-        return fit_file.load(cls, path)
+        found = fit_file.load(cls, path)
+        if wrong := _unsound(found):
+            raise IdentificationError(f"{path}: the file is damaged: {wrong}")
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """All numbers of the fit in lists and texts, for JSON; infinite ones are None."""
@@ -642,6 +786,7 @@ class Fit(Shown):
             "robot": self.robot.name,
             "method": self.method,
             "consistent": self.consistent,
+            "consistency_cost": self.consistency_cost,
             "training_error": self.training_error,
             "filtered_error": self.filtered_error,
             "cutoff": model.problem.cutoff,

@@ -8,6 +8,7 @@ is declared. Numbers are written as Python's repr, which reads as the same float
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
@@ -26,7 +27,7 @@ from armdyn.identification.errors import IdentificationError
 from armdyn.kernels.cache import own_version
 from armdyn.robot import Robot
 
-VERSION = 1  # of the format: a change of a saved type's fields makes it another
+VERSION = 2  # of the format: a change of a saved type's fields makes it another
 _TITLE = "armdyn fit"
 _NONE = 64 * "0"  # stands for the checksum while it is computed
 _HEAD = re.compile(
@@ -179,5 +180,25 @@ def _dataclass(kind: Any, x: Any, where: str) -> Any:
 
 def _array(x: Any, where: str) -> np.ndarray:
     _keys(x, {"shape", "kind", "values"}, where)
-    values = [float(v) for v in x["values"]] if x["kind"] == "float" else x["values"]
-    return np.array(values, _KINDS[x["kind"]]).reshape(x["shape"])
+    shape, kind, values = x["shape"], x["kind"], x["values"]
+    if kind not in tuple(_KINDS):
+        raise IdentificationError(f"{where}: found an array of {shown(kind)}; allowed: {', '.join(_KINDS)}")
+    if not isinstance(shape, list) or not all(type(k) is int and k >= 0 for k in shape):
+        raise IdentificationError(f"{where}: found the shape {shown(shape)}")
+    if not isinstance(values, list) or len(values) != math.prod(shape):
+        found = f"{len(values)} values" if isinstance(values, list) else shown(values)
+        raise IdentificationError(f"{where}: expected {math.prod(shape)} values, found {found}")
+    if wrong := [v for v in values if not _is_of(kind, v)]:
+        raise IdentificationError(f"{where}: found {shown(wrong[0])} among values of kind {kind}")
+    numbers = [float(v) for v in values] if kind == "float" else values
+    return np.array(numbers, _KINDS[kind]).reshape(shape)
+
+
+def _is_of(kind: str, v: Any) -> bool:
+    """Whether a value of a file may stand in an array of this kind."""
+    if kind == "truth":
+        return isinstance(v, bool)
+    if kind == "float":
+        return type(v) in (float, int) or (isinstance(v, str) and v in _WORDS)
+    low, high = (0, 2**64) if kind == "key" else (-(2**63), 2**63)
+    return type(v) is int and low <= v < high

@@ -13,17 +13,20 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from armdyn.expression import ArmdynError, shown
+from armdyn.identification.consistency import Consistent, OwnBodies, impossible_links
 from armdyn.identification.consistency import consistent as possible
-from armdyn.identification.consistency import impossible_links
+from armdyn.identification.coverage import Model, Training
 from armdyn.identification.delay import delay_note
 from armdyn.identification.errors import (
     IdentificationError,
     IdentificationWarning,
+    NothingPossibleError,
     NothingUsableError,
     check,
     on_one_thread,
 )
 from armdyn.identification.fit import Fit
+from armdyn.identification.intervals import Evidence, Scatter
 from armdyn.identification.log import Log, Record
 from armdyn.identification.log_files import LogFile
 from armdyn.identification.log_set import LogSet, left_out, record_of
@@ -31,6 +34,7 @@ from armdyn.identification.methods import (
     METHODS,
     Estimate,
     EstimationData,
+    basis_of,
     check_instruments,
     covariance,
     repetition,
@@ -45,8 +49,8 @@ from armdyn.identification.selection import (
     enough_records,
     long_records,
 )
-from armdyn.identification.template import Free, free_parameters, make_template
-from armdyn.identification.validation import Training, gathered
+from armdyn.identification.template import Free, Template, free_parameters, make_template
+from armdyn.identification.validation import filtered_error, gathered
 from armdyn.identification.validation import validate as validate_fit
 from armdyn.progress import Update, progress_bar, stage
 from armdyn.remarks import Remark, warn
@@ -62,7 +66,8 @@ MOVED = 1e-3  # rad or m: farther than sensors wander at rest,
 SEEN = 1e-6  # and what a motion without noise must exceed
 WAITING = 32  # parts of logs that are with workers at a time
 NOTES = 10  # of one log, from all its parts
-POSSIBLE = ("weighted", "ordinary", "robust")  # methods that bodies that can exist go with
+DEAR = 0.03  # of the error: what bodies that can exist may cost without a word
+NAMED = 4  # conditions that make the most of it
 
 
 def checked(
@@ -85,14 +90,14 @@ def checked(
     cutoff = None if cutoff is None else check.positive("cutoff", cutoff)
     damping = _damping(damping, method)
     free = free_parameters(robot, parameters, make_template(robot, add=add))
-    _check_possible(consistent, prior, method, damping, free)
+    possible = _wants_possible(consistent, prior, free)
     if instruments is not None and method != "instrumental":
         raise IdentificationError(f"instruments are for the method 'instrumental'; found {method!r}")
     given = check_instruments(instruments, logs)
     if wish is None and not free.chooses_friction:  # terms that are not estimated are not chosen either
         wish = Friction(width=None)
     damping = 0.0 if method in UNDAMPED else damping
-    return Request(method, cutoff, wish, damping, add and free.adds, free, given, bool(consistent), prior)
+    return Request(method, cutoff, wish, damping, add and free.adds, free, given, possible, prior)
 
 
 def _friction(friction: Any) -> Friction | None:
@@ -122,21 +127,17 @@ def _damping(damping: Any, method: str) -> float | None:
     return found
 
 
-def _check_possible(consistent: Any, prior: Any, method: str, damping: float | None, free: Free) -> None:
-    """Whether the rest goes with bodies that can exist."""
-    if not isinstance(consistent, bool | np.bool_):
-        raise IdentificationError(f"consistent: found {shown(consistent)}; True or False is expected")
-    if not consistent:
-        if prior is not None:
-            raise IdentificationError("prior is for consistent=True; without it the description is the prior")
-        return
-    if method not in POSSIBLE:
-        text = ", ".join(POSSIBLE)
-        raise IdentificationError(f"consistent=True is for the methods {text}; found {method!r}")
-    if damping:
-        raise IdentificationError(f"consistent=True takes no damping: found {damping:g}; leave it out")
-    if not free.everything:
+def _wants_possible(consistent: Any, prior: Any, free: Free) -> bool | None:
+    """Whether bodies must exist; None: they do unless the solver finds none."""
+    if consistent is not None and not isinstance(consistent, bool | np.bool_):
+        raise IdentificationError(f"consistent: found {shown(consistent)}; True, False or None is expected")
+    if consistent and not free.everything:
         raise IdentificationError("consistent=True estimates all parameters; leave out parameters=")
+    wanted = free.everything if consistent is None else bool(consistent)
+    if prior is not None and not wanted:
+        text = "without them the description is the prior"
+        raise IdentificationError(f"prior is for bodies that can exist, and all parameters; {text}")
+    return None if wanted and consistent is None else wanted
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -156,7 +157,7 @@ def identify(
     damping: float | None = None,
     parameters: Any = None,
     instruments: Any = None,
-    consistent: bool = False,
+    consistent: bool | None = None,
     prior: Any = None,
     executor: Any = None,
     progress: bool | None = None,
@@ -177,8 +178,11 @@ def identify(
     chosen by cross-validation among the samples that may enter the fit, where they are not given. `friction`
     is "choose", "plain" (viscous, Coulomb, offset), a `Friction`, or "given": nothing is added to the
     description, not even rotors; viscous and Coulomb friction are parameters of every joint.
-    `consistent=True` asks for bodies that can exist, near to `prior`: "nominal" (the description, the
-    default), "geometric", another robot or a vector. It takes no damping.
+    Where all parameters are estimated, bodies, rotors and friction are such as can exist, with every method:
+    they are the nearest to its estimates and, where the data leave them open, to `prior`: "nominal" (the
+    description, the default), "geometric", another robot or a vector. `fit.consistency_cost` says by which
+    part that raises the error. `consistent=False` takes the estimates as they are; with True, a solver that
+    finds nothing is an error and not a note.
 
     A `LogFile` (`Log.open`) is read block by block, in little memory. `executor` is one of
     `concurrent.futures` or a Dask `Client`: its workers take the logs and blocks; further passes of "robust"
@@ -220,15 +224,24 @@ def _fitted(train: LogSet, other: LogSet | None, request: Request, executor: Any
     with stage("estimating"):
         data = EstimationData(train, chosen, factors, free, request.instruments)
         found = METHODS[request.method](data)
-        x, fitted, noticed = _final(chosen, found, request)
-    notes = [*noticed, *delay_note(chosen.problem, records), *_load_note(robot)]
+        x, fitted, bodies, noticed = _final(chosen, found, request)
+    cost = _cost(chosen.problem, found.x, bodies, records)
+    notes = [*noticed, *_dear(bodies, cost), *delay_note(chosen.problem, records), *_load_note(robot)]
     with stage("residuals"):
         residuals, use = _residuals(train, chosen, x)
         repeats = repetition(residuals, use, int(free.sum()) - found.open.shape[1])
         fitted_to = gathered(chosen.problem, x, train)
-    training = Training.of(records, chosen.problem)
+    with stage("coverage"):
+        basis, robust = (
+            basis_of(found.factors.weighted(found.scale)[:, :-1], free),
+            request.method == "robust",
+        )
+        scatter = Scatter.of(records, chosen.problem, x, found.scale, basis, robust)
+        evidence = Evidence(basis, found.open, scatter.halves)
+        training = Training.of(records, chosen.problem, x, evidence)
+        known = Model(chosen.problem, x, evidence, scatter, training)
     with stage("validation"):
-        tried = None if other is None else validate_fit(chosen.problem, x, other, training)
+        tried = None if other is None else validate_fit(known, other)
     return Fit(
         robot=fitted,
         described=robot,
@@ -245,9 +258,11 @@ def _fitted(train: LogSet, other: LogSet | None, request: Request, executor: Any
         training_error=fitted_to.error,
         filtered_error=fitted_to.filtered_error,
         residuals=fitted_to.joints(),
-        consistent=request.consistent,
+        consistent=bodies is not None,
+        consistency_cost=cost,
         remarks=(*doubts, *remarks, *map(Remark, notes)),
         training=training,
+        scatter=scatter,
         validation=tried,
         logs=train.digests,
     )
@@ -353,20 +368,62 @@ def _check_enough(factors: Factors, free: np.ndarray) -> None:
         )
 
 
-def _final(chosen: Chosen, found: Estimate, request: Request) -> tuple[np.ndarray, Robot, tuple[str, ...]]:
+def _final(
+    chosen: Chosen, found: Estimate, request: Request
+) -> tuple[np.ndarray, Robot, Consistent | None, tuple[str, ...]]:
     """The estimates (p,) as they are, or what is nearest to them that bodies can have; robot and notes."""
     template = chosen.problem.template
-    if not request.consistent:
-        robot = template.robot.with_parameters(found.x)
-        text = "pulls the estimates toward the description; standard errors do not count it"
-        damped = [f"a damping of {chosen.damping:g} {text}"] if chosen.damping else []
-        return found.x, robot, (*found.notes, *damped, *_impossible(robot))
+    text = "pulls the estimates toward the description; standard errors do not count it"
+    damped = [f"a damping of {chosen.damping:g} {text}"] if chosen.damping else []
+    notes = (*found.notes, *damped)
+    if request.consistent is not False:
+        try:
+            bodies = _bodies(chosen, found, request)
+        except NothingPossibleError as reason:
+            if request.consistent:
+                raise
+            notes = (*notes, f"bodies are as estimated, whether they can exist or not: {reason}")
+        else:
+            return bodies.parameters, bodies.robot, bodies, (*notes, *bodies.notes)
+    robot = template.robot.with_parameters(found.x)
+    return found.x, robot, None, (*notes, *_impossible(template, found.x, robot, request))
+
+
+def _bodies(chosen: Chosen, found: Estimate, request: Request) -> Consistent:
+    """What bodies can have, nearest to the estimates as the method's errors measure it."""
+    template = chosen.problem.template
     R = found.factors.weighted(found.scale)
-    nominal = request.prior is None or (isinstance(request.prior, str) and request.prior == "nominal")
-    prior = template.prior if nominal else request.prior
-    speeds = chosen.greatest[: template.robot.n]
-    bodies = possible(template.robot, R[:, :-1], R[:, -1], prior=prior, speeds=speeds)
-    return bodies.parameters, bodies.robot, (*found.notes, *bodies.notes)
+    A, b = R[:, :-1], R[:, -1]
+    if request.method in UNDAMPED:  # their estimates are not those of least squares: these are what counts
+        seen = A @ found.x
+        A, b = np.vstack([A, np.zeros(A.shape[1])]), np.append(seen, np.linalg.norm(seen - b))
+    return possible(
+        template.robot,
+        A,
+        b,
+        prior=request.prior,
+        speeds=chosen.greatest[: template.robot.n],
+        damping=chosen.damping,
+        described=template.prior,
+    )
+
+
+def _cost(problem: Problem, x: np.ndarray, bodies: Consistent | None, records: Sequence[Record]) -> float:
+    """By which part bodies that can exist raise the error that the estimates x have."""
+    if bodies is None or not bodies.causes:
+        return 0.0
+    free = filtered_error(problem, x, records)
+    return filtered_error(problem, bodies.parameters, records) / free - 1 if free else 0.0
+
+
+def _dear(bodies: Consistent | None, cost: float) -> list[str]:
+    """A note on bodies that cost much, and on what of them does."""
+    if bodies is None or cost <= DEAR:
+        return []
+    named = ", ".join(f"{text} ({100 * share:.0f} %)" for text, share in bodies.causes[:NAMED])
+    text = f"bodies, rotors and friction that can exist cost {100 * cost:.1f} % of the filtered error"
+    reason = "noise breaks these, or something that the arm does and the model has no term for"
+    return [f"{text}, most of it by {named}: {reason}"]
 
 
 def _load_note(robot: Robot) -> list[str]:
@@ -393,12 +450,18 @@ def _residuals(train: LogSet, chosen: Chosen, x: np.ndarray) -> tuple[list[np.nd
     return residuals, use
 
 
-def _impossible(robot: Robot) -> list[str]:
-    names = impossible_links(robot)
-    if not names:
-        return []
-    text = "the data leave it open; identify(…, consistent=True) finds bodies that exist"
-    return [f"no body has the inertia found for {', '.join(names)}: {text}"]
+def _impossible(template: Template, x: np.ndarray, robot: Robot, request: Request) -> list[str]:
+    """A note on bodies that cannot exist, but for known ones."""
+    names, reason = impossible_links(robot), ""
+    if request.consistent is False:
+        reason = ": any numbers were asked for"
+    if not request.free.everything:
+        reason = ": bodies that can exist are for fits of all parameters"
+        own = OwnBodies.of(template.robot)
+        moved = (own(x) != own(template.prior)).any(axis=1)
+        links = [link.name for link, is_new in zip(robot.model.moving, moved, strict=True) if is_new]
+        names = tuple(name for name in names if name in links)
+    return [f"no body has the inertia found for {', '.join(names)}{reason}"] if names else []
 
 
 # ------------------------------------------------------------------------------------------------------------

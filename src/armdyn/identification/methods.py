@@ -21,6 +21,7 @@ from armdyn.identification.regression import (
     Factors,
     Problem,
     Solution,
+    column_scales,
     joint_scales,
     merge,
     merged,
@@ -390,7 +391,7 @@ def _instrumental(data: EstimationData) -> Estimate:
     moments = _all_moments(data)
     by = 1 / np.square(scale)
     ZY, Ztau = np.tensordot(by, moments.ZY, 1), by @ moments.Ztau
-    basis = _basis(R[:, : len(prior)], data.free)
+    basis = basis_of(R[:, : len(prior)], data.free)
     inverse, weak = _inverse(basis.T @ ZY @ basis)  # of the unit matrix, were there no noise
     gain = basis @ inverse @ basis.T
     x = prior + gain @ (Ztau - ZY @ prior)
@@ -418,10 +419,9 @@ def _all_moments(data: EstimationData) -> InstrumentMoments:
     return reduce(add, found)
 
 
-def _basis(A: np.ndarray, free: np.ndarray) -> np.ndarray:
+def basis_of(A: np.ndarray, free: np.ndarray) -> np.ndarray:
     """(p, r): what A determines, each direction of a size that A makes 1."""
-    lengths = np.sqrt(np.square(A[:, free]).sum(0))
-    D = np.where(lengths > 0, lengths, 1.0)
+    D = column_scales(np.sqrt(np.square(A[:, free]).sum(0)))
     _, s, Vt = np.linalg.svd(A[:, free] / D, full_matrices=False)
     kept = s > max(RANK * s.max(initial=0.0), 1e-300)
     found = np.zeros((len(free), int(kept.sum())))

@@ -239,22 +239,22 @@ _PULL = 1e-3  # toward a ball of this mass, for what the data do not show
 _BALL = 0.2 * (ARM / 2) ** 2  # Σ of a solid ball per mass and axis, radius ARM / 2
 
 
-def possible_body(found: BodyEstimate, known: Mapping[str, Any]) -> np.ndarray:
+def possible_body(estimate: BodyEstimate, known: Mapping[str, Any]) -> np.ndarray:
     """The ten numbers (10,) of the possible body with the least weighted distance to the estimate."""
-    mass = float(max(found.entries[0], known.get("mass", 1e-2)))
-    centre = np.asarray(known.get("com", found.entries[1:4] / mass), float)
+    mass = float(max(estimate.entries[0], known.get("mass", 1e-2)))
+    centre = np.asarray(known.get("com", estimate.entries[1:4] / mass), float)
     ball = at_centre(mass, centre, mass * _BALL * np.eye(3))
     L = np.linalg.cholesky(ball)
     G = BODIES @ congruence(L)
     start = stacked(np.eye(4))  # the ball itself, which is possible and has what is known
     fixed = _fixed(known) @ G
     free = np.linalg.svd(fixed)[2][len(fixed) :].T if len(fixed) else np.eye(SIZE)
-    space = Space(np.zeros(SIZE), G, start, np.zeros((0, SIZE)), np.zeros(0), 1)
-    A, b = found.information @ G, found.information @ found.entries
+    space = Space(np.zeros(SIZE), G, start, np.zeros((0, SIZE)), np.zeros(0), (), 1)
+    A, b = estimate.information @ G, estimate.information @ estimate.entries
     U, values, Vt = np.linalg.svd(A, full_matrices=False)
     rows = WeightedRows(Vt, (U.T @ b) / values, values**2)
-    x = nearest(space, start, MARGIN, free=free, start=start, rows=rows, weight=_PULL)
-    return space.parameters(x)
+    found = nearest(space, start, MARGIN, free=free, start=start, rows=rows, weight=_PULL)
+    return space.parameters(found.x)
 
 
 def _fixed(known: Mapping[str, Any]) -> np.ndarray:
@@ -482,11 +482,7 @@ def identify_payload(
     default on a terminal.
     """
     robot = check.robot(robot)
-    carrier = robot if link is None else robot.with_tip(link)
-    if carrier.mechanism.tip == FIXED_BASE:
-        raise IdentificationError(
-            "the tip is fixed to the base: a payload there is in no torque; name a link"
-        )
+    carrier = carrier_of(robot, link)
     given, origin, basis = known_entries(known)
     records = [record_of(robot, loaded, "loaded")]
     if unloaded is not None:
@@ -506,6 +502,16 @@ def identify_payload(
     remarks = [replace(remark, place=record.name) for record in records for remark in record.remarks]
     moved = found.others[-robot.n :] if offsets else np.zeros(robot.n)
     return payload_of(found, link, given, consistent, remarks, moved)
+
+
+def carrier_of(robot: Robot, link: str | None) -> Robot:
+    """The robot whose tip frame carries the payload: its own, or that of `link`."""
+    carrier = robot if link is None else robot.with_tip(link)
+    if carrier.mechanism.tip == FIXED_BASE:
+        raise IdentificationError(
+            "the tip is fixed to the base: a payload there is in no torque; name a link"
+        )
+    return carrier
 
 
 def _rows(part: States, start: int, stop: int, columns: Callable[[Kinematics], np.ndarray]) -> PayloadRows:

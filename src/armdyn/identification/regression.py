@@ -217,14 +217,16 @@ class Problem:
 
     def seen_torques(self, part: States, x: np.ndarray) -> np.ndarray:
         """Y x (M, n) as the low-pass shows it, at all states of a part."""
-        return part.seen(self._unseen(part.motion, x))
+        return part.seen(self.unfiltered_torques(part.motion, x))
 
     def torques(self, record: Record, x: np.ndarray) -> np.ndarray:
         """(samples of the record, n) for parameters x, filtered as in the fit, and what a wrench needs."""
         found = np.zeros_like(record.q)
         for segment in segments_of(record):
             motion = on_grid(record, segment, effective_cutoff(record, self.cutoff))
-            tau = low_pass(self._unseen(motion, x), effective_cutoff(record, self.cutoff), segment.rate)
+            tau = low_pass(
+                self.unfiltered_torques(motion, x), effective_cutoff(record, self.cutoff), segment.rate
+            )
             found[segment.part] = segment.sampled(tau)
         return found if record.contact is None else found + record.contact
 
@@ -237,7 +239,7 @@ class Problem:
             found[segment.part] = segment.sampled(tau)
         return found
 
-    def _unseen(self, motion: Kinematics, x: np.ndarray) -> np.ndarray:
+    def unfiltered_torques(self, motion: Kinematics, x: np.ndarray) -> np.ndarray:
         """Y x without the filter, (K, n)."""
         starts = range(0, len(motion.q), _ROWS)
         return np.concatenate([self(motion.at(slice(start, start + _ROWS))) @ x for start in starts])

@@ -305,7 +305,7 @@ class Request:
     add: bool  # terms that the description does not have
     free: Free  # what is estimated
     instruments: Any = None
-    consistent: bool = False
+    consistent: bool | None = False  # None: where it is found
     prior: Any = None  # for bodies that can exist
 
 

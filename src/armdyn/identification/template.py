@@ -235,7 +235,7 @@ class Free:
 
     def mask(self, template: Template) -> np.ndarray:
         """(p,) bool: the parameters that are estimated; the rotor of a joint without a motor is none."""
-        there = np.array([_exists(template.robot.model, parameter) for parameter in template.layout])
+        there = np.array([exists(template.robot.model, parameter) for parameter in template.layout])
         if self.patterns:
             named = [any(fnmatchcase(x, pattern) for pattern in self.patterns) for x in template.names]
             return np.asarray(there & named)
@@ -256,7 +256,8 @@ class Free:
         return self.group == "all" or part in parts[self.group]
 
 
-def _exists(model: RobotModel, parameter: Parameter) -> bool:
+def exists(model: RobotModel, parameter: Parameter) -> bool:
+    """False for the rotor of a joint without a motor."""
     if parameter.kind.part != "rotor":
         return True
     return model.rotors != "none" and model.moving[parameter.joint].motor is not None

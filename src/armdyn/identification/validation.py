@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import reduce
-from operator import add
 
 import numpy as np
-from scipy.ndimage import maximum_filter1d
 from scipy.stats import chi2
 
+from armdyn.identification.coverage import (
+    Coverage,
+    Covers,
+    Extent,
+    Model,
+    extrapolation,
+)
 from armdyn.identification.errors import IdentificationError, IdentificationWarning
 from armdyn.identification.log import Record
 from armdyn.identification.log_set import LogSet
@@ -50,119 +54,15 @@ def comparisons(
     problem: Problem, x: np.ndarray, samples: LogSet, only: int | None = None
 ) -> Iterator[Comparison]:
     """Comparisons of all records of these logs, or of one, for parameters x (p,)."""
-    for record in samples.records(problem.cutoff, only):
+    return _compared(problem, x, samples.records(problem.cutoff, only))
+
+
+def _compared(problem: Problem, x: np.ndarray, records: Iterable[Record]) -> Iterator[Comparison]:
+    for record in records:
         use = record.usable & record.own[:, None]
         if use.any():
             motion, filtered = kinematics(record, problem.cutoff), problem.filtered(record)
             yield Comparison(record.name, record, motion, problem.torques(record, x), use, filtered)
-
-
-# ------------------------------------------------------------------------------------------------------------
-# How far and how fast the joints moved in some data.
-
-
-_GREATEST = 0.999  # the share of samples that stay below what is called the greatest: one spike is no motion
-
-
-@dataclass(frozen=True)
-class Coverage:
-    """Where n joints moved, (n,) each: samples, least and greatest position, speeds and accelerations."""
-
-    samples: np.ndarray
-    lowest: np.ndarray  # rad or m
-    highest: np.ndarray
-    squared_speeds: np.ndarray  # sums
-    greatest_speed: np.ndarray  # rad/s or m/s, that one sample in a thousand exceeds
-    greatest_acceleration: np.ndarray
-
-    @staticmethod
-    def of(motion: Kinematics, use: np.ndarray) -> Coverage:
-        """The coverage of M samples, where `use` (M, n) allows."""
-        n = use.shape[1]
-        at = [use[:, j] if use[:, j].any() else use.any(1) for j in range(n)]
-        q, qd, qdd = (
-            [x[at[j], j] for j in range(n)] for x in (motion.q, np.abs(motion.qd), np.abs(motion.qdd))
-        )
-        return Coverage(
-            samples=use.sum(0),
-            lowest=np.array([x.min() for x in q]),
-            highest=np.array([x.max() for x in q]),
-            squared_speeds=np.array([float(x @ x) / len(x) for x in qd]) * use.sum(0),
-            greatest_speed=np.array([np.quantile(x, _GREATEST) for x in qd]),
-            greatest_acceleration=np.array([np.quantile(x, _GREATEST) for x in qdd]),
-        )
-
-    def __add__(self, other: Coverage) -> Coverage:
-        return Coverage(
-            self.samples + other.samples,
-            np.minimum(self.lowest, other.lowest),
-            np.maximum(self.highest, other.highest),
-            self.squared_speeds + other.squared_speeds,
-            np.maximum(self.greatest_speed, other.greatest_speed),
-            np.maximum(self.greatest_acceleration, other.greatest_acceleration),
-        )
-
-    @property
-    def span(self) -> np.ndarray:
-        """(n,) from the least to the greatest position [rad or m]."""
-        return np.asarray(self.highest - self.lowest)
-
-    @property
-    def rms_speed(self) -> np.ndarray:
-        """(n,) [rad/s or m/s]"""
-        return np.asarray(np.sqrt(self.squared_speeds / np.maximum(self.samples, 1)))
-
-
-# ------------------------------------------------------------------------------------------------------------
-# What is kept of the training data to judge other data by: where they moved, and which samples they were.
-
-
-_ODD = np.uint64(0x9E3779B97F4A7C15)  # an odd number near 2⁶⁴ over the golden ratio: it spreads bits
-_SHIFT = np.uint64(29)
-
-
-@dataclass(frozen=True)
-class Training:
-    """A summary of the data of a fit (of very long files, of as much as its choices were made on)."""
-
-    coverage: Coverage
-    keys: np.ndarray = field(repr=False)  # of samples in the fit and those that the filter mixes with them
-    logs: tuple[str, ...] = ()
-
-    @staticmethod
-    def of(records: Sequence[Record], problem: Problem) -> Training:
-        found: list[Coverage] = []
-        keys = []
-        for record in records:
-            use = record.usable & record.own[:, None]
-            if not use.any():
-                continue
-            found.append(Coverage.of(kinematics(record, problem.cutoff), use))
-            keys.append(sample_keys(record)[_near(use.any(1), record, problem.cutoff)])
-        names = tuple(dict.fromkeys(record.name for record in records))
-        return Training(reduce(add, found), np.unique(np.concatenate(keys)), names)
-
-    def shared(self, record: Record, use: np.ndarray) -> int:
-        """How many of the samples of a record, where `use` (M,) allows, entered the fit or touch it."""
-        return int(np.isin(sample_keys(record)[use], self.keys).sum())
-
-
-def sample_keys(record: Record) -> np.ndarray:
-    """(M,) a number for each sample that only samples with the same positions and torques have."""
-    values = np.ascontiguousarray(np.hstack([record.q, record.tau]) + 0.0).view(np.uint64)
-    key = np.zeros(len(values), np.uint64)
-    for column in values.T:
-        key = (key ^ column) * _ODD
-        key ^= key >> _SHIFT
-    return key
-
-
-def _near(use: np.ndarray, record: Record, cutoff: float | None) -> np.ndarray:
-    """Samples within half a period of the cut-off of one that is used."""
-    if cutoff is None or record.qdd is not None:
-        return use
-    reach = int(np.ceil(0.5 * record.rate / cutoff))
-    return np.asarray(maximum_filter1d(use, 2 * reach + 1))
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -305,6 +205,14 @@ def gathered(problem: Problem, x: np.ndarray, samples: LogSet) -> Gathered:
     return found
 
 
+def filtered_error(problem: Problem, x: np.ndarray, records: Iterable[Record]) -> float:
+    """‖τ − τ̂‖/‖τ‖ of parameters x (p,) over all joints of these records, τ through the filter as τ̂ is."""
+    found = Gathered(problem.template.robot.n)
+    for one in _compared(problem, x, records):
+        found.add(one)
+    return found.filtered_error
+
+
 # ------------------------------------------------------------------------------------------------------------
 # `Validation`: a fit tried on other logs.
 
@@ -321,7 +229,7 @@ class Validation:
     filtered_error: float  # the same with τ through the filter of the fit, as τ̂ is
     errors: dict[str, float]  # of each log
     joints: tuple[JointResiduals, ...] = field(repr=False)
-    coverage: Coverage = field(repr=False)  # how far and fast these logs moved
+    covers: Covers = field(repr=False)  # how these logs lie beside the training data
     overlap: float  # part of the samples that were in the training data, or touch them
     remarks: tuple[Remark, ...] = ()
 
@@ -349,32 +257,39 @@ def _filtered(error: float) -> str:
     return f"{100 * error:.2f} % of the filtered ones"
 
 
-def validate(problem: Problem, x: np.ndarray, samples: LogSet, training: Training) -> Validation:
-    """Try parameters x (p,) on logs; warn where these are no test."""
-    robot = samples.robot
+def validate(model: Model, samples: LogSet) -> Validation:
+    """Try a model on logs; warn where these are no test."""
+    robot, training = samples.robot, model.training
     every = Gathered(robot.n)
     each: dict[str, Gathered] = {}
-    coverage: Coverage | None = None
+    extent: Extent | None = None
     shared = count = 0
     for k, log in enumerate(samples.logs):
         name = log.name if log.name not in each else f"{log.name} ({k + 1})"
         own = each[name] = Gathered(robot.n)
-        for found in comparisons(problem, x, samples, k):
+        for found in comparisons(model.problem, model.x, samples, k):
             every.add(found)
             own.add(found)
-            here = Coverage.of(found.motion, found.use)
-            coverage = here if coverage is None else coverage + here
+            here = _extent(model, found)
+            extent = here if extent is None else extent + here
             used = np.asarray(found.use.any(1))
             shared += training.shared(found.record, used)
             count += int(used.sum())
-    if coverage is None:
+    if extent is None:
         raise IdentificationError("validation: no sample of these logs has a torque to compare with")
     overlap = shared / count
-    texts = (*_overlap(overlap), *_standstill(robot, coverage, training.coverage))
+    covers = Covers.of(robot, extent, training)
+    texts = (*_overlap(overlap), *_standstill(robot, covers.here, covers.training), *extrapolation(covers))
     remarks = tuple(Remark(text, "warning", "validation") for text in texts)
     warn(remarks, IdentificationWarning, 3)
     errors = {name: own.error for name, own in each.items()}
-    return Validation(every.error, every.filtered_error, errors, every.joints(), coverage, overlap, remarks)
+    return Validation(every.error, every.filtered_error, errors, every.joints(), covers, overlap, remarks)
+
+
+def _extent(model: Model, found: Comparison) -> Extent:
+    record = found.record
+    torque = found.predicted if record.contact is None else found.predicted - record.contact
+    return Extent.of(model, found.name, record.t, found.motion, torque, found.use)
 
 
 def _overlap(overlap: float) -> list[str]:

@@ -11,12 +11,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from armdyn.expression import ONE, Expression, ExpressionError
-from armdyn.model.errors import ModelError, at_least_zero, number, numbers, three
+from armdyn.display import Typeset
+from armdyn.expression import ONE, ZERO, Expression, ExpressionError, shown
+from armdyn.model.errors import ModelError, at_least_zero, number, numbers, plain, three
 from armdyn.model.vector import (
     IDENTITY,
     ZERO3,
@@ -81,9 +82,12 @@ def steiner(mass: Scalar, p: Vector) -> Tensor:
     )
 
 
-@dataclass(frozen=True)
-class Inertia:
-    """Mass [kg], first moment [kg m] and tensor [kg m²] about the origin of the frame it is given in."""
+@dataclass(frozen=True, repr=False)
+class Inertia(Typeset):
+    """Mass [kg], first moment [kg m] and tensor [kg m²] about the origin of the frame it is given in.
+
+    `str(…)`, `.latex()`, `.markdown()` and `.mathml()` have the tensors as matrices.
+    """
 
     mass: Scalar = 0
     moment: Vector = ZERO3
@@ -127,9 +131,24 @@ class Inertia:
     def __sub__(self, other: Inertia) -> Inertia:
         return self + Inertia(-1 * other.mass, scale(-1, other.moment), _scaled(-1, other.tensor))
 
+    def __repr__(self) -> str:
+        """All numbers on one line, the tensor as a matrix."""
+        rows = (", ".join(map(str, row)) for row in self.matrix)
+        moment = ", ".join(map(str, self.moment))
+        return f"Inertia(mass={self.mass}, moment=[{moment}], tensor=[[{'], ['.join(rows)}]])"
+
     @property
     def matrix(self) -> Matrix:
+        """The tensor about the origin, row by row."""
         return tensor_matrix(self.tensor)
+
+    @property
+    def euler_matrix(self) -> Matrix:
+        """J = ∫ r rᵀ dm about the origin, row by row: the tensor is tr(J) 1 − J."""
+        xx, xy, xz, yy, yz, zz = self.tensor
+        half = Fraction(1, 2)
+        a, b, c = (half * (x + y - z) for x, y, z in ((yy, zz, xx), (xx, zz, yy), (xx, yy, zz)))
+        return ((a, -xy, -xz), (-xy, b, -yz), (-xz, -yz, c))
 
     @property
     def com(self) -> Vector:
@@ -141,13 +160,18 @@ class Inertia:
         """The tensor about the centre of mass: Steiner's theorem backwards."""
         return _plus(self.tensor, steiner(-1 * self.mass, self.com))
 
-    def rotated(self, R: Matrix) -> Inertia:
-        """The same body in a frame whose axes see the old ones through R: v_new = R v_old (7.12)."""
+    def rotated(self, R: Matrix | Sequence[Sequence[Number]]) -> Inertia:
+        """The same body in a frame whose axes see the old ones through R: v_new = R v_old (7.12).
+
+        Entries are numbers or texts, such as "cos(b)".
+        """
+        R = _rows("R", R)
         M = multiply(multiply(R, self.matrix), transpose(R))
         return Inertia(self.mass, vector(dot(row, self.moment) for row in R), matrix_tensor(M))
 
-    def translated(self, p: Vector) -> Inertia:
-        """The same body about another origin, from which the old origin is at p."""
+    def translated(self, p: Vector | Sequence[Number]) -> Inertia:
+        """The same body about another origin, from which the old origin is at p: numbers or texts."""
+        p = _point("p", p)
         m, h = self.mass, self.moment
         x, y, z = p
         a, b, c = h
@@ -161,16 +185,50 @@ class Inertia:
         )
         return Inertia(m, add(h, scale(m, p)), _plus(_plus(self.tensor, shift), steiner(m, p)))
 
-    def placed(self, R: Matrix, p: Vector) -> Inertia:
+    def placed(self, R: Matrix | Sequence[Sequence[Number]], p: Vector | Sequence[Number]) -> Inertia:
         """The body in the frame in which its own frame has orientation R and origin p."""
         return self.rotated(R).translated(p)
 
-    def principal(self) -> tuple[np.ndarray, np.ndarray]:
-        """Principal moments about the centre of mass, ascending, and the axes as columns (numbers only)."""
-        about = self.tensor_at_com if _float(self.mass) else self.tensor
+    def principal(self, exact: bool | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Principal moments (3,) about the centre of mass, and their axes (3, 3) as columns.
+
+        Numbers give floats, moments ascending. Where there are symbols, or with `exact=True`, the arrays hold
+        exact expressions, in no order. Of axes that the tensor couples there is an exact form where it is
+        rational numbers times a common factor, with rational moments, or where two axes are alike; if not,
+        an error.
+        """
+        about = self.tensor if Expression.of(self.mass).is_zero else self.tensor_at_com
+        if exact or (exact is None and _symbols([self.mass, *about])):
+            return principal_axes(tensor_matrix(tensor(map(Expression.of, about))))
         M = np.array([[_float(x) for x in row] for row in tensor_matrix(about)])
         moments, axes = np.linalg.eigh(M)
         return moments, axes
+
+
+def _point(name: str, p: Any) -> Vector:
+    """Three scalars of any kind; texts are read."""
+    entries = plain(p)
+    if not isinstance(entries, list | tuple) or len(entries) != 3:
+        found = len(entries) if isinstance(entries, list | tuple) else shown(p)
+        raise ModelError(f"{name}: expected 3 numbers, found {found}")
+    x, y, z = (_scalar(name, i, x) for i, x in enumerate(entries))
+    return (x, y, z)
+
+
+def _scalar(name: str, i: int, x: Any) -> Scalar:
+    if isinstance(x, str) or not hasattr(x, "__neg__"):
+        return number(f"{name}[{i}]", x)
+    return x
+
+
+def _rows(name: str, R: Any) -> Matrix:
+    """Three rows of three scalars."""
+    rows = plain(R)
+    if not isinstance(rows, list | tuple) or len(rows) != 3:
+        found = f"{len(rows)} rows" if isinstance(rows, list | tuple) else shown(R)
+        raise ModelError(f"{name}: expected 3 rows of 3 numbers, found {found}")
+    a, b, c = (_point(f"{name}[{i}]", row) for i, row in enumerate(rows))
+    return (a, b, c)
 
 
 def _plus(a: Tensor, b: Tensor) -> Tensor:
@@ -183,6 +241,105 @@ def _scaled(k: Scalar, a: Tensor) -> Tensor:
 
 def _float(x: Scalar) -> float:
     return x.value() if isinstance(x, Expression) else float(x)
+
+
+def _symbols(entries: Iterable[Scalar]) -> set[str]:
+    return {name for x in entries if isinstance(x, Expression) for name in x.symbols()}
+
+
+# ---- principal axes, exactly -------------------------------------------------------------------------------
+
+
+def principal_axes(M: Matrix) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues (3,) of a symmetric matrix of expressions, and eigenvectors (3, 3) as columns, exactly.
+
+    Axes that the matrix does not couple are taken by themselves. The others need a matrix of
+    rational numbers times a common factor, with rational eigenvalues, or two axes with equal entries.
+    """
+    moments = np.array([ZERO] * 3, dtype=object)
+    axes = np.array([[ZERO] * 3] * 3, dtype=object)
+    column = 0
+    for group in _coupled(M):
+        for moment, axis in _eigenpairs([[M[i][j] for j in group] for i in group]):
+            length = sum((x * x for x in axis), ZERO).sqrt()
+            moments[column] = moment
+            axes[group, column] = [x / length for x in axis]
+            column += 1
+    return moments, axes
+
+
+def _coupled(M: Matrix) -> list[list[int]]:
+    """The axes in groups that no entry joins."""
+    off = [pair for pair in ((0, 1), (0, 2), (1, 2)) if not M[pair[0]][pair[1]].is_zero]
+    if len(off) > 1:
+        return [[0, 1, 2]]
+    return [[i] for i in range(3) if not off or i not in off[0]] + [list(pair) for pair in off]
+
+
+Pairs: TypeAlias = list[tuple[Expression, list[Expression]]]
+
+
+def _eigenpairs(M: list[list[Expression]]) -> Pairs:
+    """Eigenvalues and orthogonal eigenvectors, of any length."""
+    if len(M) == 1:
+        return [(M[0][0], [ONE])]
+    if len(M) == 2 and M[0][0] == M[1][1]:
+        return [(M[0][0] + M[0][1], [ONE, ONE]), (M[0][0] - M[0][1], [ONE, -ONE])]
+    if (parts := _common_factor(M)) and (found := _rational_eigenpairs(parts[1])):
+        return [(parts[0] * x, list(map(Expression.of, axis))) for x, axis in found]
+    raise ModelError(
+        "principal: these moments have no exact form here; numbers in the place of symbols give floats"
+    )
+
+
+def _common_factor(M: list[list[Expression]]) -> tuple[Expression, list[list[Fraction]]] | None:
+    """u and K with M = u K, the entries of K rational; None if they are not multiples of one another."""
+    u = next(x for row in M for x in row if not x.is_zero)
+    leading, size = u.terms[0]
+    K = []
+    for row in M:
+        K.append([dict(x.terms).get(leading, Fraction(0)) / size for x in row])
+        if any(x != k * u for x, k in zip(row, K[-1], strict=True)):
+            return None
+    return u, K
+
+
+def _rational_eigenpairs(K: list[list[Fraction]]) -> list[tuple[Fraction, list[Fraction]]] | None:
+    """Rational eigenvalues and orthogonal eigenvectors of a symmetric matrix; None if some are irrational."""
+    from flint import fmpq, fmpq_mat, fmpq_poly  # quick to load, seldom needed
+
+    matrix = fmpq_mat([[fmpq(x.numerator, x.denominator) for x in row] for row in K])
+    factors = fmpq_poly(matrix.charpoly()).factor()[1]
+    if any(factor.degree() > 1 for factor, _ in factors):
+        return None
+    roots = {Fraction(int(x.p), int(x.q)): times for x, times in ((-f[0] / f[1], k) for f, k in factors)}
+    found = []
+    for value, times in roots.items():
+        rows = [[Fraction(i == j) for j in range(len(K))] for i in range(len(K))]  # those of the projection
+        for other in roots.keys() - {value}:
+            rows = [_applied(K, row, other) for row in rows]
+        found += [(value, axis) for axis in _orthogonal(rows)[:times]]
+    return found
+
+
+def _applied(K: list[list[Fraction]], v: list[Fraction], shift: Fraction) -> list[Fraction]:
+    """(K − shift 1) v."""
+    return [
+        sum((k * x for k, x in zip(row, v, strict=True)), -shift * y) for row, y in zip(K, v, strict=True)
+    ]
+
+
+def _orthogonal(rows: list[list[Fraction]]) -> list[list[Fraction]]:
+    """Orthogonal vectors that span the rows."""
+    found: list[list[Fraction]] = []
+    for row in rows:
+        for v in found:
+            length = sum((x * x for x in v), Fraction(0))
+            along = sum((x * y for x, y in zip(row, v, strict=True)), Fraction(0)) / length
+            row = [x - along * y for x, y in zip(row, v, strict=True)]
+        if any(row):
+            found.append(row)
+    return found
 
 
 # ---- homogeneous bodies in the shape of a mesh -------------------------------------------------------------

@@ -17,6 +17,7 @@ from armdyn.expression import Expression, ExpressionError, shown
 from armdyn.model import ModelError
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, tensor
 from armdyn.motion.errors import MotionError, check
+from armdyn.motion.inverse_kinematics import inverse_kinematics
 from armdyn.motion.loads import Load
 from armdyn.motion.motion import STEP, Motion
 from armdyn.motion.profiles import LAWS, check_law
@@ -32,7 +33,7 @@ from armdyn.robot.joints import joint_limits, joint_name
 # A cycle file, read: its start, moves, payloads and defaults as data; errors name file and key.
 
 
-KINDS = ("to", "line", "circle", "rest")
+KINDS = ("to", "by", "line", "circle", "rest")
 LIMITS = ("max_velocity", "max_acceleration", "max_jerk")
 WORDS = ("auto", "keep", "free")
 MOST_MOVES = 10_000
@@ -152,7 +153,7 @@ class _CycleReader:
             reader.fail("", f"expected one of {', '.join(KINDS)}, found {found}")
         kind = kinds[0]
         data = getattr(self, f"{kind}_data")(reader)
-        law = {} if kind == "rest" else self.law(reader, per_joint=kind == "to")
+        law = {} if kind == "rest" else self.law(reader, per_joint=kind in ("to", "by"))
         blend = self.length(reader, "blend")
         place = self.placed(reader)
         pick = self.picked(reader, "pick") if "pick" in reader else ()
@@ -170,11 +171,15 @@ class _CycleReader:
             found = self.postures[goal]
         else:
             found = self.posture(reader, "to")
-        data: dict[str, Any] = {"q1": found}
-        if "synchronised" in reader:
-            data["synchronised"] = reader.flag("synchronised", True)
-        reader.asked.add("synchronised")
-        return data
+        return {"q1": found, **self.synchronised(reader)}
+
+    def by_data(self, reader: Reader) -> dict[str, Any]:
+        return {"by": self.positions(reader, "by"), **self.synchronised(reader)}
+
+    def synchronised(self, reader: Reader) -> dict[str, Any]:
+        """Of a joint move: whether all joints take the same time, where that is said."""
+        given = "synchronised" in reader
+        return {"synchronised": reader.flag("synchronised", True)} if given else {}
 
     def line_data(self, reader: Reader) -> dict[str, Any]:
         table = reader.sub("line")
@@ -316,11 +321,29 @@ class _CycleReader:
     def vector(self, reader: Reader, key: str) -> np.ndarray:
         return np.array([self.value(reader, key, x) for x in reader.numbers(key, 3)])
 
-    def posture(self, reader: Reader, key: str) -> np.ndarray:
+    def positions(self, reader: Reader, key: str) -> np.ndarray:
+        """A number for each joint."""
         return np.array([self.value(reader, key, x) for x in reader.numbers(key, self.n)])
 
+    def posture(self, reader: Reader, key: str) -> np.ndarray:
+        """A list of n positions; or a table of where the `tip` is, and a posture to look `near`."""
+        if not isinstance(reader.raw(key, example=f"a list of {self.n} numbers"), Mapping):
+            return self.positions(reader, key)
+        table = reader.sub(key)
+        target, near = self.vector(table, "tip"), self.positions(table, "near")
+        if "orientation" in table:
+            rows = table.rotation("orientation")
+            pose = np.eye(4)
+            pose[:3, :3] = [[self.value(table, "orientation", x) for x in row] for row in rows]
+            pose[:3, 3], target = target, pose
+        table.finish()
+        try:
+            return inverse_kinematics(self.robot, target, near)
+        except MotionError as problem:
+            table.fail("tip", str(problem))
+
     def positives(self, reader: Reader, key: str) -> np.ndarray:
-        found = self.posture(reader, key)
+        found = self.positions(reader, key)
         if not (found > 0).all():
             reader.fail(key, f"found {found.min():g}; positive numbers are expected")
         return found
@@ -378,7 +401,7 @@ def _made(robot: Robot, read: CycleFile, move: Move, q: np.ndarray, step: float)
     data = dict(move.data)
     if move.kind == "rest":
         return Trajectory.resting(q, data["duration"], step=step)
-    if move.kind == "to":
+    if move.kind in ("to", "by"):
         law = with_limits(robot, _law(move, read.joints))
         profile = str(law.pop("profile", "trapezoidal"))
         check_law(profile, law)
@@ -386,7 +409,8 @@ def _made(robot: Robot, read: CycleFile, move: Move, q: np.ndarray, step: float)
             law["synchronised"] = data.get("synchronised", True)
         elif "synchronised" in data:
             raise MotionError(f"synchronised: a {profile} profile does not take it; its joints always are")
-        goal = np.where(np.abs(data["q1"] - q) <= STILL, q, data["q1"])  # rounding would have a direction
+        goal = data["q1"] if move.kind == "to" else q + data["by"]
+        goal = np.where(np.abs(goal - q) <= STILL, q, goal)  # rounding would have a direction
         made: Trajectory = getattr(Trajectory, profile)(q, goal, step=step, **law)
         return made
     law = _law(move, {key: x for key, x in read.tip.items() if key != "orientation"})

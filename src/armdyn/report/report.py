@@ -15,6 +15,7 @@ from armdyn.files import write_whole
 from armdyn.identification.fit import Fit
 from armdyn.motion.trajectory import Trajectory
 from armdyn.progress import progress_bar, stage
+from armdyn.report.fit.coverage import write_coverage
 from armdyn.report.fit.estimates import write_estimates, write_friction, write_residuals
 from armdyn.report.fit.excitation import write_excitation
 from armdyn.report.fit.signals import write_signals
@@ -66,6 +67,7 @@ FIT_SECTIONS = (
     Section("friction", "Friction", write_friction),
     Section("estimates", "Estimates", write_estimates),
     Section("residuals", "What is left", write_residuals),
+    Section("coverage", "Where the model holds", write_coverage),
     Section("unknown", "What is not known, and which motion would show it", write_unknown),
 )
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from armdyn.dynamics import coriolis_matrix, inertia_matrix
 from armdyn.dynamics.friction import rigid_of
+from armdyn.dynamics.momentum import momentum
 from armdyn.dynamics.newton_euler import rigid_torques
 from armdyn.expression.functions import select
 from armdyn.kernels.loop_kernel import LoopKernel
@@ -24,7 +24,7 @@ from armdyn.program.loops import Argument, Block, Call, Count, Counter, Fetch, F
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_name, torque_unit
 from armdyn.simulation.errors import SimulationError, check
-from armdyn.simulation.laws import Scalars, dot
+from armdyn.simulation.laws import Scalars
 
 # ------------------------------------------------------------------------------------------------------------
 # One sample of the generalized-momentum observer, and the loop over samples.
@@ -131,13 +131,13 @@ def observer_loop(observed: Observed) -> Loop:
     return Loop("observer", (ROWS,), arguments, statements, programs)
 
 
-def _momentum(M: Mechanism, q: Scalars, qd: Scalars, tau: Scalars) -> tuple[Scalars, Scalars]:
+def balance(M: Mechanism, q: Scalars, qd: Scalars, tau: Scalars) -> tuple[Scalars, Scalars]:
     """p and β."""
-    n, still = M.n, [0] * M.n
-    C, g = coriolis_matrix(M, q, qd), rigid_torques(M, q, still, still)  # with springs
+    still = [0] * M.n
+    p, d = momentum(M, q, qd)
+    g = rigid_torques(M, q, still, still)  # with springs
     free = rigid_of(M, qd, tau, q)  # τ − friction
-    p = [dot(row, qd) for row in inertia_matrix(M, q)]
-    return p, [dot([row[i] for row in C], qd) - g[i] + (free[i] - tau[i]) for i in range(n)]
+    return p, [d[i] - g[i] + (free[i] - tau[i]) for i in range(M.n)]
 
 
 def _inputs(observed: Observed) -> list[tuple[str, int]]:
@@ -160,7 +160,7 @@ def _advance(observed: Observed) -> Program:
         changed = _differs(payload[0], carried) if payload else 0
         if payload:
             tau = [select(changed, old, new) for old, new in zip(tau_old, tau, strict=True)]
-        p, beta = _momentum(observed.mechanism(carried), q, qd, tau)
+        p, beta = balance(observed.mechanism(carried), q, qd, tau)
         r: Scalars = []
         for i in range(n):
             acting = tau_old[i] if observed.held else (tau_old[i] + tau[i]) / 2
@@ -199,7 +199,7 @@ def _loaded(observed: Observed) -> Program:
     n = observed.robot.n
 
     def loaded(q: Scalars, qd: Scalars, tau: Scalars, payload: Scalars, state: Scalars) -> Any:
-        p, beta = _momentum(observed.mechanism(payload), q, qd, tau)
+        p, beta = balance(observed.mechanism(payload), q, qd, tau)
         return [state[0], *p, *beta, *tau, *state[1 + 3 * n : 1 + 4 * n], *payload]
 
     inputs = [*_inputs(observed), ("state", observed.state)]

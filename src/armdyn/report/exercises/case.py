@@ -17,7 +17,7 @@ from armdyn.exact.printing.names import Glyph
 from armdyn.exact.printing.printer import Printer
 from armdyn.exact.printing.styles import Style
 from armdyn.exact.steps import spelled_number
-from armdyn.exact.written import Line
+from armdyn.exact.written import Line, matrix_or_entries
 from armdyn.expression import Expression, parse
 from armdyn.model.edit import motor_named
 from armdyn.model.mechanism import FIXED_BASE
@@ -133,20 +133,8 @@ class Pen:
         return left, x.parts(self.printer) or [self.style.zero]
 
     def matrix(self, left: str, array: Array[Any]) -> list[Line]:
-        """A matrix, or a vector as a column, on one line; entry by entry where it is wider than a row."""
-        style = self.style
-        rows = [row if isinstance(row, list) else [row] for row in array.rows]
-        parts = [[x.parts(self.printer) or [style.zero] for x in row] for row in rows]
-        texts = [[style.sum(terms) for terms in row] for row in parts]
-        columns = [max(map(style.measure, column)) + 1 for column in zip(*texts, strict=True)]
-        if style.measure(left + style.equals) + sum(columns) < style.width:
-            return [(left, [style.matrix(texts)])]
-        return [
-            (style.component(left, f"{i + 1}{j + 1}" if len(columns) > 1 else str(i + 1)), terms)
-            for i, row in enumerate(parts)
-            for j, terms in enumerate(row)
-            if not rows[i][j].is_zero
-        ]
+        """A matrix or a vector."""
+        return matrix_or_entries(self.printer, left, array)
 
     def numbers(self, left: str, array: np.ndarray) -> Line:
         """A matrix, or a vector as a column, of numbers."""

@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 
 from armdyn.drawing.sheet import Given, sheet
 from armdyn.drawing.style import COLOURS, GREY, styled
+from armdyn.identification.coverage import Coverage
 from armdyn.identification.fit import Fit
-from armdyn.identification.validation import Coverage
 from armdyn.report.fit.subject import FitSubject, check_fit
 from armdyn.report.page import (
     Amount,

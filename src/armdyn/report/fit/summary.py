@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from armdyn.drawing.curves import curve, effort_label, framed, joint_title
 from armdyn.drawing.sheet import Given, sheet_of
@@ -34,28 +37,43 @@ from armdyn.robot.joints import torque_unit
 
 _MEASURED: dict[str, Any] = {"color": "#a9a9a9", "linestyle": "-", "lw": 2.2, "zorder": 1.5}
 _PREDICTED: dict[str, Any] = {"color": COLOURS[1], "linestyle": "-", "lw": 1.0}
+_BAND: dict[str, Any] = {"facecolor": COLOURS[1], "edgecolor": "none", "alpha": 0.18, "zorder": 1.2}
+_ON_PAPER = 1_000  # instants of a band
+LEVEL = 0.95  # of the intervals in reports
 _DIFFERENCE: dict[str, Any] = {"color": COLOURS[2], "linestyle": "-", "lw": 0.8}
 
 
-def plot_prediction(fit: Fit, logs: Any, samples: Any = None, *, ax: Given = None) -> Figure:
+def plot_prediction(
+    fit: Fit, logs: Any, samples: Any = None, *, interval: float | None = None, ax: Given = None
+) -> Figure:
     """Measured torques (grey), predicted ones and what is left, a panel for each joint.
 
-    `samples` leaves out stretches, as in `identify`. Several logs stand one after the other.
-    `ax` takes n axes.
+    `samples` leaves out stretches, as in `identify`. Several logs stand one after the other. `interval=0.95`
+    draws the intervals that should have 95 % of the measured torques. `ax` takes n axes.
     """
-    return draw_prediction(fit.robot, compared(fit, logs, samples), ax=ax)
+    data = compared(fit, logs, samples)
+    return draw_prediction(fit.robot, data, bands_of(fit, data, interval), ax=ax)
+
+
+def bands_of(fit: Fit, data: Sequence[Comparison], level: float | None) -> list[np.ndarray] | None:
+    """Half widths (M, n) of the intervals of each comparison."""
+    return None if level is None else [fit.half_widths(found.motion, level) for found in data]
 
 
 @styled
-def draw_prediction(robot: Robot, data: Sequence[Comparison], *, ax: Given = None) -> Figure:
+def draw_prediction(
+    robot: Robot, data: Sequence[Comparison], bands: list[np.ndarray] | None = None, *, ax: Given = None
+) -> Figure:
     paper = sheet_of(robot.n, 2, 0.6, 1.75, ax=ax, sharex=True)
     times, edges = one_after_the_other(data)
     for j, panel in enumerate(paper.panels):
-        for t, found in zip(times, data, strict=True):
+        for k, (t, found) in enumerate(zip(times, data, strict=True)):
             for a, b in runs(found.use[:, j]):
                 if b - a == 1:
                     continue
                 part = slice(a, b)
+                if bands is not None:
+                    _draw_band(panel, t[part], found.predicted[part, j], bands[k][part, j])
                 curve(panel, t[part], found.record.tau[part, j], 0, **_MEASURED)
                 curve(panel, t[part], found.predicted[part, j], 0, **_PREDICTED)
                 curve(panel, t[part], found.residual[part, j], 0, **_DIFFERENCE)
@@ -64,9 +82,21 @@ def draw_prediction(robot: Robot, data: Sequence[Comparison], *, ax: Given = Non
             panel.axvline(x, color=GREY, lw=0.6, linestyle=(0, (2, 2)))
     paper.under("time [s]")
     labels = (_MEASURED, "measured"), (_PREDICTED, "predicted"), (_DIFFERENCE, "measured − predicted")
-    handles = [Line2D([], [], label=label, **style) for style, label in labels]
-    paper.legend(handles, ncols=3)
+    handles: list[Any] = [Line2D([], [], label=label, **style) for style, label in labels]
+    if bands is not None:
+        handles.insert(2, Patch(label="interval", **_BAND))
+    paper.legend(handles, ncols=4)
     return paper.figure
+
+
+def _draw_band(panel: Axes, t: np.ndarray, predicted: np.ndarray, half: np.ndarray) -> None:
+    """The interval about a prediction, the widest at some instants of a long log; no band where infinite."""
+    step = max(1, len(t) // _ON_PAPER)
+    rows = np.arange(0, len(t), step)
+    low = np.minimum.reduceat(predicted - half, rows)
+    high = np.maximum.reduceat(predicted + half, rows)
+    known = np.isfinite(high - low)
+    panel.fill_between(t[rows], np.where(known, low, 0), np.where(known, high, 0), where=known, **_BAND)
 
 
 def write_fit(subject: FitSubject) -> list[Part]:
@@ -83,7 +113,10 @@ def write_fit(subject: FitSubject) -> list[Part]:
             caption.append("Of long logs, the beginning. ")
         if len(subject.shown) > 1:
             caption.append("Logs stand one after the other.")
-        figure = draw_prediction(fit.robot, subject.shown)
+        bands = bands_of(fit, subject.validation, LEVEL) if subject.validation else None
+        if bands is not None:
+            caption.append(f"The bands should have {100 * LEVEL:g} % of the measured torques inside. ")
+        figure = draw_prediction(fit.robot, subject.shown, bands)
         parts.append(Picture(figure, "measured and predicted torques of each joint over time", caption))
     parts += [tag("h3", "The model, and why"), _reasons(subject)]
     if fit.notes:
