@@ -126,7 +126,7 @@ GROUPS = (
         + _of("armdyn", "excite Excitation Workspace identify Fit identify_fleet")
         + _of(
             "armdyn.identification",
-            "Covers Prediction Friction drift Drift Delay estimate_delay consistent Consistent",
+            "look Look Covers Prediction Friction drift Drift Delay estimate_delay consistent Consistent",
         )
         + _of("armdyn", "identify_payload payload_from_sensor Payload OnlineFit")
         + _of("armdyn.identification", "Estimates online_source"),
@@ -137,12 +137,13 @@ GROUPS = (
         "[Reports and pictures](../reports.md) and [exercises](../exercises.md) show them at work.",
         _of(
             "armdyn.report",
-            "write_report write_fit_report exercise Exercise random_arm default_motion plot_arm plot_strobe "
+            "write_report write_fit_report write_look_report exercise Exercise random_arm default_motion "
+            "plot_arm plot_strobe "
             "plot_trajectory plot_tip plot_contributions plot_rotor_error plot_motor_loads plot_scaling "
             "plot_path_speed plot_run "
             "plot_energy plot_ellipsoids plot_dynamic_ellipsoid plot_log plot_signals plot_cutoffs "
             "plot_prediction plot_residuals plot_friction plot_estimates plot_correlation "
-            "plot_singular_values",
+            "plot_singular_values plot_look plot_speeds plot_noise",
         ),
     ),
     Group(

@@ -69,6 +69,7 @@ def is_shown() -> bool:
 def hide_progress() -> None:
     """End the display: what follows asks the user something, or goes on until it is stopped."""
     if (display := _current()) is not None:
+        display.hidden = True
         display.end()
 
 
@@ -77,8 +78,9 @@ class _Display:
 
     def __init__(self, label: str, until_output: bool) -> None:
         self.process = os.getpid()
+        self.hidden = False  # so that what follows opens none either
         self._stages: list[tuple[str, float | None]] = [(label, None)]
-        self._start, self._ended, self._lock = monotonic(), False, RLock()
+        self._start, self.ended, self._lock = monotonic(), False, RLock()
         self._bar: Progress | None = None
         self._replaced = sys.stdout if until_output and sys.stdout.isatty() else None
         self._watched = _Watched(self._replaced, self.end)  # kept here: `print` does not hold its stream
@@ -111,7 +113,7 @@ class _Display:
         """Take it away, for good."""
         self._timer.cancel()
         with self._lock:
-            self._ended = True
+            self.ended = True
             if self._bar is not None:
                 self._bar.stop()
                 self._bar = None
@@ -124,7 +126,7 @@ class _Display:
         from rich.table import Column
 
         with self._lock:
-            if self._ended or self._bar is not None:
+            if self.ended or self._bar is not None:
                 return
             console = Console(stderr=True)
             text = TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True))
@@ -160,9 +162,11 @@ _DISPLAY: ContextVar[_Display | None] = ContextVar("display", default=None)
 
 
 def _current() -> _Display | None:
-    """The display of this call; none in the processes that it starts."""
+    """The display of this call; none in the processes that it starts, and once something was printed."""
     display = _DISPLAY.get()
-    return display if display is not None and display.process == os.getpid() else None
+    if display is None or display.process != os.getpid() or (display.ended and not display.hidden):
+        return None
+    return display
 
 
 class _Watched:

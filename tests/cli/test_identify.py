@@ -1,12 +1,14 @@
 """armdyn identify: from files to a robot, a summary, JSON and a report."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from armdyn import Fit, Log, Robot, identify
+from armdyn.identification import Friction
 from arms import quietly
 from commands import refused, run
 from contact_logs import in_contact
@@ -69,7 +71,9 @@ def test_drift_between_saved_fits(files, monkeypatch, capsys):
 
 
 def test_identify_as_json_has_only_json(files):
-    found = json.loads(run("identify", "arm.toml", "first.csv", "--friction", "plain", "--json"))
+    plain = ("identify", "arm.toml", "first.csv", "--friction", "plain", "--json")
+    found = json.loads(run(*plain))
+    assert (found["consistent"], json.loads(run(*plain, "--free"))["consistent"]) == (True, False)
     assert found["robot"] == "small arm"
     assert found["training_error"] < 0.05
     assert found["validation"] is None
@@ -122,3 +126,51 @@ def test_wrong_input_is_one_line(files, monkeypatch, capsys):
     assert "missing.csv" in line("missing.csv")
     assert "--cutoff: found -1.0; a positive number" in line("first.csv", "--cutoff", "-1")
     assert "a robot file's name ends with .toml" in line("missing.csv", "-o", "x.foo")
+
+
+def test_a_log_is_judged_before_a_fit(files, monkeypatch, capsys):
+    text = run("look", "arm.toml", "first.csv", "-o", "look.html")
+    assert "what to record next" in text
+    assert "wrote look.html" in text
+    assert "What to record next" in Path("look.html").read_text("utf-8")
+    found = json.loads(run("look", "arm.toml", "first.csv", "second.csv", "--json"))
+    assert found["enough"]
+    assert found["logs"] == ["first", "second"]
+    run("look", "arm.toml", "first.csv", "-o", "look.svg")
+    assert "<svg" in Path("look.svg").read_text("utf-8")
+
+
+def test_options_are_those_of_the_call(files):
+    log = Log.load("first.csv")
+    replace(log, q=log.q - [0.3, 0.1, 0.2], tau=log.tau, name="off").save("off.csv")
+    text = Path("off.csv").read_text("utf-8").replace(",", ";").replace(".", ",")
+    Path("off.csv").write_text(text, "utf-8")
+    options = [
+        *("--zeros", "0.3, 0.1, 0.2", "--decimal", ",", "--damping", "0", "--parameters", "F*,m3"),
+        *("--friction", "width=0.02,cubic", "--time", "1:6", "--time", "8:", "--validate", "rest"),
+    ]
+    found = json.loads(run("identify", "arm.toml", "off.csv", *options, "--json"))
+    samples = (log.t >= 1) & (log.t < 6) | (log.t >= 8)
+    wanted = identify(
+        files, log, samples=samples, validate="rest", friction=Friction(width=0.02, cubic=True), damping=0,
+        parameters=["F*", "m3"],
+    )  # fmt: skip
+    assert found["training_error"] == pytest.approx(wanted.training_error, rel=1e-6)
+    assert found["validation"]["error"] == pytest.approx(wanted.validation.error, rel=1e-6)
+
+
+def test_messages_speak_of_options(files, monkeypatch, capsys):
+    log = Log.load("first.csv")
+    replace(log, tau=-log.tau).save("reversed.csv")
+    assert line_with("--units tau=-1 turns them", monkeypatch, capsys, "reversed.csv")
+    still = log.q[:1] + 1e-5 * np.random.default_rng(0).normal(size=log.q.shape)
+    Log(log.t, still, log.tau).save("still.csv")
+    assert line_with("the arm stands still", monkeypatch, capsys, "still.csv")
+    Log(log.t[:20], log.q[:20], log.tau[:20]).save("short.csv")
+    assert line_with("0.2 s are short: record", monkeypatch, capsys, "short.csv")
+    assert line_with("--validate: ", monkeypatch, capsys, "first.csv", "--validate", "rest", text="--time")
+
+
+def line_with(words, monkeypatch, capsys, *arguments, text=""):
+    line = refused(monkeypatch, capsys, "identify", "arm.toml", *arguments)
+    return words in line and text in line

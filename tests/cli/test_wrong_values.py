@@ -169,8 +169,8 @@ WRONG = {
             {"--mass": ["0", "-1", "nan", "x"], "--com": ["1", "1, 2, x"], "--cutoff": TIME, **LINK},
         ),
         (("payload", "planar", "log.csv"), {**ROTORS, **FILE, "--unloaded": ["nosuch.csv"]}),
-        (("payload", "planar", "log.csv"), {"--wrench-frame": ["tip", "base", ""]}),
     ],
+    "look": [(("look", "planar", "log.csv"), {"--output": ["nowhere/x.html", ".", "x.png"]})],
     "identify": [
         (
             ("identify", "planar", "log.csv"),
@@ -178,10 +178,31 @@ WRONG = {
         ),
         (
             ("identify", "planar", "log.csv"),
-            {"--columns": ["q", "z=1"], "--units": ["q", "z=deg"], "--report": ["nowhere/x.html", "."]},
+            {"--damping": ["-1", "x"], "--parameters": ["nosuch"], "--time": ["1", "x:", "5:9"]},
+        ),
+        (
+            ("identify", "planar", "log.csv"),
+            {
+                "--instruments": ["nosuch.csv"],
+                "--prior": ["nosuch"],
+                "--report": ["nowhere/x.html", "."],
+            },
         ),
         (("identify", "planar", "log.csv"), {**ROTORS, **FILE, "--save": ["nowhere/x.json", ".", "log.csv"]}),
-        (("identify", "planar", "log.csv"), {"--wrench-frame": ["tip", "base", ""]}),
+        (
+            ("identify", "planar", "log.csv"),
+            {
+                "--columns": ["q", "z=1"],
+                "--units": ["q", "z=deg"],
+                "--zeros": ["1", "x, 1"],
+                "--delay": ["x", "nan"],
+                "--transmission": ["1, 2; 3", "x"],
+                "--torque-constant": ["x"],
+                "--wrench-frame": ["tip", "base", ""],
+                "--delimiter": ["|"],
+                "--decimal": ["x"],
+            },
+        ),
     ],
     "drift": [(("drift", "nosuch.json", "nosuch.json"), {"--level": ["0", "1", "-1", "nan", "x", ""]})],
     "export c": [
@@ -250,15 +271,20 @@ def options_with_values():
 
 
 OF_ROBOTS = {"--tip", "--lock", "--payload", "--link", "--rotors", "--base"}
+OF_LOGS = {"--columns", "--units", "--zeros", "--delay", "--transmission", "--torque-constant"} | {
+    *("--wrench-frame", "--delimiter", "--decimal")
+}
+SHARED = OF_ROBOTS | OF_LOGS
 
 
 def test_no_option_is_left_out():
-    """Those of robots are the same for all verbs: they are tried with one."""
+    """Those of robots, and of logs, are the same for all verbs: they are tried with one."""
     tried = {(verb, option) for verb, _, option, _ in CASES}
     assert {("show", option) for option in OF_ROBOTS} <= tried
+    assert {("identify", option) for option in OF_LOGS} <= tried
     tried |= {("export c", "--prefix"), ("new", "--name")}  # any text will do
-    assert {x for x in options_with_values() if x[1] not in OF_ROBOTS} == {
-        x for x in tried if x[1] not in OF_ROBOTS
+    assert {x for x in options_with_values() if x[1] not in SHARED} == {
+        x for x in tried if x[1] not in SHARED
     }
 
 
@@ -269,6 +295,12 @@ def test_every_verb_that_takes_a_robot_has_all_options_of_robots():
     without = {verb for verb, options in has.items() if not options & OF_ROBOTS}
     assert without == {"drift", "new"}
     assert all(options >= OF_ROBOTS for verb, options in has.items() if verb not in without)
+    assert {verb for verb, options in has.items() if "--decimal" in options} == {
+        "look",
+        "identify",
+        "payload",
+    }
+    assert all(has[verb] >= OF_LOGS for verb in ("look", "identify", "payload"))
 
 
 @pytest.mark.parametrize(

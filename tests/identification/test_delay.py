@@ -5,9 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from armdyn import ComputedTorque, Robot, Trajectory, simulate
 from armdyn.identification import IdentificationError, IdentificationWarning, Log, estimate_delay, identify
 from armdyn.identification.delay import _Misfit
 from armdyn.identification.regression import Factors
+from arms import slowly
 from golden_messages import golden_error, golden_warning
 from recordings import arm, changed, motion, recording
 
@@ -40,6 +42,56 @@ def test_identify_tells_of_a_delay_and_how_to_take_it_out():
 def test_what_is_said_adds_to_the_delay_that_a_log_has():
     (note,) = notes_on_delay(identify(arm(), replace(delayed(), delay=-0.01), friction="plain"))
     assert float(note.split("Log(…, delay=")[1].split(")")[0]) == pytest.approx(LATE, abs=5e-4)
+
+
+def closed_loop(late, bits, seed=1, rate=500.0):
+    """A log of two geared joints under PD control, held from sample to sample; torques `late` samples late.
+
+    Held torques are, in the mean, half a sample older than what is written beside them.
+    """
+    robot, rng = Robot.load("planar"), np.random.default_rng(seed)
+    robot = robot.with_friction({name: {"viscous": 40.0, "coulomb": 90.0} for name in robot.joints})
+    w, a = 2 * np.pi * np.array([0.2, 0.5, 0.9])[:, None], rng.normal(size=(3, 2)) * [[0.6], [0.3], [0.15]]
+    times = np.arange(0, 9 + 1 / rate, 1 / rate)
+    target = Trajectory.from_samples(times, (a * np.sin(w * times[:, None, None])).sum(1))
+    run = simulate(
+        robot,
+        *(x[0] for x in target(np.zeros(1))[:2]),
+        9.0,
+        ComputedTorque(robot.with_friction(None), target, stiffness=60.0, rate=rate),
+        method="rk4",
+        step=1 / rate,
+        output=1 / rate,
+    )
+    step = 2 * np.pi / 2**bits
+    q = step * np.round(run.q / step)
+    tau = run.tau + 0.02 * run.tau.std(0) * rng.normal(size=q.shape)
+    return robot.with_friction(None), Log(run.t[late:], q[late:], tau[: len(q) - late])
+
+
+@pytest.mark.parametrize("bits", [13, slowly(16), slowly(20)])
+@pytest.mark.parametrize("late", [0, 8])
+def test_delays_of_closed_loops_from_estimate_and_identify(late, bits):
+    """One mechanism: what `identify` notes is what `estimate_delay` finds, and it is right."""
+    robot, log = closed_loop(late, bits)
+    found, true = estimate_delay(robot, log), (late - 0.5) / 500
+    assert found.seconds == pytest.approx(true, abs=1e-3)
+    assert abs(found.seconds - true) < 4 * found.uncertainty + 1e-4
+    assert found.clear or not late
+    notes = notes_on_delay(identify(robot, log, friction="plain", damping=0, cutoff=8.0))
+    assert [note.split(";")[0] for note in notes] == [str(found)] * found.clear
+
+
+@pytest.mark.parametrize("late", [-0.0031, 0.0007, 0.0155])
+def test_parts_of_samples_and_coarse_encoders(late):
+    log = recording(noise=0.02)
+    q, qd, qdd = motion(log.t - late)
+    tau = arm().inverse_dynamics(q, qd, qdd)
+    tau += 0.02 * tau.std(0) * np.random.default_rng(0).normal(size=tau.shape)
+    step = 2 * np.pi / 2**14
+    found = estimate_delay(arm(), changed(log, q=step * np.round(log.q / step), tau=tau))
+    assert found.seconds == pytest.approx(late, abs=1e-3)
+    assert abs(found.seconds - late) < 4 * found.uncertainty + 1e-4
 
 
 def test_identify_says_nothing_where_there_is_no_delay():

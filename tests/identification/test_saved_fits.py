@@ -1,5 +1,7 @@
 """Saved fits: equal predictions to the last bit; damaged files and other versions refused in words."""
 
+import warnings
+from copy import deepcopy
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,7 +11,7 @@ import numpy as np
 import pytest
 
 from armdyn import Fit, Robot, identify
-from armdyn.identification import IdentificationError, fit_file
+from armdyn.identification import IdentificationError, IdentificationWarning, fit_file
 from arms import law, robots
 from closed_chains import four_bar_table, reference
 from fit_logs import moved, small_arm
@@ -100,7 +102,7 @@ def test_damaged_files_are_refused(file, tmp_path):
 
 def test_other_files_are_refused(file, tmp_path):
     other = tmp_path / "other.json"
-    other.write_bytes(file.read_bytes().replace(b'"version": 2,', b'"version": 7,', 1))
+    other.write_bytes(file.read_bytes().replace(b'"version": 3,', b'"version": 7,', 1))
     with golden_error(IdentificationError):
         Fit.load(other)
     with golden_error(IdentificationError):
@@ -122,15 +124,62 @@ def test_a_file_of_wrong_content_is_refused(fit, tmp_path, monkeypatch):
     """With a right checksum: what is not of its type is named."""
     plain = fit_file._plain(fit)
     path = tmp_path / "fit.json"
-    for key, value in {
-        "method": 3,
-        "x": {"shape": [4], "kind": "float", "values": [1.0]},
-        "scale": [],
-    }.items():
+    numbers = plain["scale"]["values"]
+    for key, value in (
+        ("method", 3),
+        ("x", {"shape": [4], "kind": "float", "values": [1.0]}),
+        ("x", {"shape": [3], "kind": "float", "values": numbers}),
+        ("scale", []),
+        ("scale", {"shape": [3], "kind": "float", "values": [*numbers[:2], "nan"]}),
+        ("free", plain["free"] | {"values": [1, *plain["free"]["values"][1:]]}),
+        ("scatter", {}),
+        ("residuals", plain["residuals"][:2]),
+    ):
         monkeypatch.setattr(fit_file, "_plain", lambda _, key=key, value=value: plain | {key: value})
         fit.save(path)
         with golden_error(IdentificationError):
             Fit.load(path)
+
+
+def places(x, path=()):
+    """Keys and numbers that lead to every value of a file, but for the inside of long lists."""
+    inside = x.items() if isinstance(x, dict) else enumerate(x) if isinstance(x, list) and len(x) < 60 else ()
+    for key, value in inside:
+        yield (*path, key)
+        yield from places(value, (*path, key))
+
+
+@pytest.mark.slow
+def test_files_changed_by_hand_are_refused_or_predict(fit, tmp_path, monkeypatch):
+    """Any value left out or replaced, under a right checksum: an error of ours, or a fit that works."""
+    plain, path = fit_file._plain(fit), tmp_path / "fit.json"
+    where, rng = list(places(plain)), np.random.default_rng(0)
+    log = moved(fit.described, 3, exact=False, duration=2.0)
+    others = [None, "nan", "inf", "-inf", -1, 0, 1e300, "text", [], {}, True, 3.5]
+    refused = 0
+    for _ in range(150):
+        changed = deepcopy(plain)
+        *above, last = where[rng.integers(len(where))]
+        inner = changed
+        for key in above:
+            inner = inner[key]
+        if rng.random() < 0.5:
+            del inner[last]
+        else:
+            inner[last] = others[rng.integers(len(others))]
+        with monkeypatch.context() as patch:
+            patch.setattr(fit_file, "_plain", lambda _, changed=changed: changed)
+            fit.save(path)
+        try:
+            found = Fit.load(path)
+        except IdentificationError:
+            refused += 1
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", IdentificationWarning)
+            assert np.isfinite(found.predict(log, interval=0.9).tau).all()
+        assert str(found)
+    assert refused > 75
 
 
 def saved_types(kind, found):
@@ -151,7 +200,7 @@ FIELDS = {
     "least_torque greatest_torque",
     "Covers": "joints units here training slow slow_in_training leverage doubt outside",
     "Factors": "R rows",
-    "Fit": "robot described x covariance_x open model method free scale repeats factors singular_values "
+    "Fit": "robot described x covariance_x open held model method free scale repeats factors singular_values "
     "training_error filtered_error residuals consistent consistency_cost remarks training scatter validation "
     "logs",
     "Friction": "width stribeck cubic",
@@ -173,4 +222,4 @@ FIELDS = {
 
 def test_the_version_of_the_format_and_the_fields_of_its_types():
     found = {kind.__name__: " ".join(names) for kind, names in saved_types(Fit, {}).items()}
-    assert (fit_file.VERSION, found) == (2, FIELDS)
+    assert (fit_file.VERSION, found) == (3, FIELDS)

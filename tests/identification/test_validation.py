@@ -206,3 +206,26 @@ def test_columns_of_rounding_have_no_estimate():
     np.testing.assert_allclose(found.x, [1.0, 7.0, 2.0], atol=1e-12)
     assert found.rank == 2
     np.testing.assert_allclose(np.abs(found.open[:, 0]), [0, 1, 0], atol=1e-12)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_one_error_in_training_and_validation(arm, exact):
+    """Of recorded torques up to the ends, with that of filtered torques beside it, wherever it is told."""
+    log = moved(arm, 3, duration=6.0, exact=exact)
+    with pytest.warns(IdentificationWarning):
+        fit = identify(
+            arm, log, validate=log, **({} if exact else {"cutoff": 6.0}), friction="plain", damping=0
+        )
+    tried = fit.validation
+    assert tried.error == pytest.approx(fit.training_error, rel=1e-12)
+    assert tried.filtered_error == pytest.approx(fit.filtered_error, rel=1e-12)
+    assert fit.error(log) == pytest.approx(fit.training_error, rel=1e-12)
+    left = log.tau - fit.predict(log)
+    assert fit.training_error == pytest.approx(np.linalg.norm(left) / np.linalg.norm(log.tau), rel=1e-9)
+    assert fit.filtered_error <= fit.training_error
+    text = str(fit)
+    percent = f"{100 * fit.training_error:.2f} % in training, {100 * fit.training_error:.2f} % in validation"
+    assert percent in " ".join(text.split())
+    assert ("of torques through the filter of the fit" in " ".join(text.split())) != exact
+    told = fit.to_dict()
+    assert told["training_error"] == pytest.approx(told["validation"]["error"], rel=1e-12)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from armdyn import Robot, Trajectory, retime, scale_to_limits, time_optimal
+from armdyn import Robot, Trajectory, exceeded_limits, retime, scale_to_limits, time_optimal
 from arms import slowly
 from one_joint import one_joint, shares
 
@@ -133,3 +133,42 @@ def test_impossible_load_is_named():
         Exception, match=r"gravity and dry friction alone need 3\.\d+ N m, the limit is 3 N m"
     ):
         scale_to_limits(robot, down)
+
+
+@pytest.mark.parametrize("width", [0.02, 0.3])
+@KINDS
+def test_limits_under_a_smooth_sign(friction, width):
+    """Load friction helps to brake and fades near rest: a motion in least time does not count on it there."""
+    robot = arm(1.0, friction).with_friction(width=width)
+    fast = time_optimal(robot, SWING)
+    assert torque_share(robot, fast.trajectory) <= 1 + 1e-3
+    assert all(abs(x.value) <= 1.0002 * x.upper for x in exceeded_limits(robot, fast.trajectory))
+    assert fast.duration < time_optimal(arm(1.0, friction), SWING).duration * 1.02
+    scaled = scale_to_limits(robot, SWING, faster=True)
+    assert torque_share(robot, scaled.trajectory) == pytest.approx(1, abs=1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [0.02, 0.2])
+@pytest.mark.parametrize("name", ["planar", "puma560", "tx40", "scara", "ur10"])
+def test_limits_of_arms_under_a_smooth_sign(name, width):
+    robot, rng = Robot.load(name), np.random.default_rng(1)
+    q, qd, qdd = rng.uniform(-1, 1, (3, 300, robot.n)) * [[[1]], [[1]], [[2]]]
+    needs = np.abs(robot.inverse_dynamics(q, qd, qdd)).max(0)
+    needs = np.maximum(needs, 0.05 * needs.max())
+    terms = [
+        {
+            "viscous": 0.05 * x,
+            "coulomb": 0.15 * x,
+            "load": 0.1,
+            "stribeck": {"level": 0.1 * x, "velocity": 0.3},
+        }
+        for x in needs.tolist()
+    ]
+    limits = [{"torque": 1.6 * x, "velocity": 3.0, "position": None} for x in needs.tolist()]
+    robot = robot.with_friction(dict(zip(robot.joints, terms, strict=True)), width=width)
+    robot = robot.with_limits(dict(zip(robot.joints, limits, strict=True)))
+    motion = Trajectory.quintic(*rng.uniform(-0.8, 0.8, (2, robot.n)), duration=1.0)
+    fast = time_optimal(robot, motion)
+    assert all(abs(x.value) <= 1.0002 * x.upper for x in exceeded_limits(robot, fast.trajectory))
+    assert not exceeded_limits(robot, scale_to_limits(robot, motion, faster=True).trajectory)

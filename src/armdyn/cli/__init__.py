@@ -30,6 +30,7 @@ VERBS = {
     "scale": ("motion.scale", "Retime a motion to meet the limits, or to take the least time."),
     "simulate": ("simulate.simulate", "Simulate the arm: free, under torques or with a controller."),
     "excite": ("identification.excite", "Find a motion that shows a robot's parameters."),
+    "look": ("identification.look", "Judge logs before a fit, and say what to record next."),
     "identify": ("identification.identify", "Find a robot's parameters from logs of its motion."),
     "drift": ("identification.drift", "Say which parameters changed between two saved fits."),
     "payload": ("identification.payload", "Find what an arm carries from a log of its torques."),

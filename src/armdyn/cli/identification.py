@@ -1,14 +1,16 @@
-"""Verbs of identification: excite, payload, identify, drift."""
+"""Verbs of identification: excite, look, identify, drift, payload."""
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import numpy as np
 import typer
@@ -19,22 +21,28 @@ from armdyn.cli.common import (
     check_output,
     check_robot_file,
     is_read,
+    name_list,
     number_list,
     number_lists,
     numbers,
     say,
     takes_robot,
 )
+from armdyn.cli.running import LOG_PANEL, in_options
 from armdyn.cli.terminal import table_of, terminal
 from armdyn.expression import ArmdynError
-from armdyn.identification import Fit, Log
+from armdyn.files import write_whole
+from armdyn.identification import Fit, Friction, Log, estimate_delay
 from armdyn.identification import identify as find
+from armdyn.identification import look as judge
 from armdyn.identification.drift import LEVEL
 from armdyn.identification.drift import drift as compare_fits
 from armdyn.identification.excitation import Excitation, Workspace
 from armdyn.identification.excitation import excite as search
 from armdyn.identification.payload import identify_payload
 from armdyn.model.inertia import ENTRIES
+from armdyn.progress import stage
+from armdyn.remarks import Remark
 from armdyn.robot import Robot
 
 # ------------------------------------------------------------------------------------------------------------
@@ -174,10 +182,10 @@ def _print_excitation(robot: Robot, found: Excitation) -> None:
 
 
 # ------------------------------------------------------------------------------------------------------------
-# The verb payload.
+# Logs as they stand on the command line.
 
 
-_UNITS = ("kg", *("kg m",) * 3, *("kg m²",) * 6)
+_CHANNELS = ("t", "q", "tau", "qd", "qdd", "motor_position", "motor_torque", "current", "wrench")
 
 
 class WrenchFrame(StrEnum):
@@ -185,164 +193,125 @@ class WrenchFrame(StrEnum):
     tip = "tip"
 
 
-WrenchFrameOption = Annotated[
-    WrenchFrame | None,
-    typer.Option(help="In whose axes the wrench of the logs is; default: as the file says, or world."),
-]
+def _reading(text: str, *names: str, **more: Any) -> Any:
+    return typer.Option(*names, help=text, rich_help_panel=LOG_PANEL, **more)
 
 
-def _read(paths: list[Path], frame: WrenchFrame | None, **options: Any) -> list[Log]:
-    """The logs; a frame that is given is that of all wrenches among them."""
-    logs = [Log.load(path, **options) for path in paths]
-    if frame is None:
-        return logs
-    if all(log.wrench is None for log in logs):
-        raise ArmdynError(f"--wrench-frame: found '{frame.value}', but no log has a wrench")
-    return [log if log.wrench is None else replace(log, wrench_frame=frame.value) for log in logs]
+@dataclass(frozen=True)
+class LogReading:
+    """How logs are read: a verb's parameter of this type, under `@takes_logs`; its fields are options."""
 
-
-@takes_robot
-def payload(
-    robot: GivenRobot,
-    loaded: Annotated[Path, typer.Argument(help="Log of the arm with its payload: CSV, NPZ or Parquet.")],
-    unloaded: Annotated[
-        Path | None, typer.Option(help="Log without the payload: then only the arm's geometry must be known.")
-    ] = None,
-    mass: Annotated[float | None, typer.Option(help="The payload's mass, where it is known [kg].")] = None,
-    com: Annotated[
-        str | None, typer.Option(help="Its centre of mass in the tip frame, where known: x, y, z [m].")
-    ] = None,
-    cutoff: Annotated[
-        float | None, typer.Option(help="Cut-off of the filter for positions [Hz]; default: from the log.")
-    ] = None,
-    wrench_frame: WrenchFrameOption = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the robot with its payload to a robot file.")
-    ] = None,
-) -> None:
-    """Find the body that an arm carries from a log of its joint torques, with 95 % intervals."""
-    check_robot_file(output, robot.source, loaded, unloaded)
-    arm = replace(robot, link=None).load()  # the tip stays where the file has it
-    if mass is not None and not 0 < mass < float("inf"):
-        raise ArmdynError(f"--mass: found {mass:g}; a positive number is expected")
-    known: dict[str, object] = {} if mass is None else {"mass": mass}
-    if com is not None:
-        known["com"] = numbers(com, "--com", 3)
-    logs = _read([loaded] if unloaded is None else [loaded, unloaded], wrench_frame)
-    found = identify_payload(arm, *logs, known=known, link=robot.link, cutoff=cutoff)
-    rows = []
-    for name, x, unit in zip(ENTRIES, found.entries, _UNITS, strict=True):
-        low, high = found.intervals()[name]
-        span = "not shown" if name in found.not_shown else f"{low:.4g} … {high:.4g}"
-        rows.append((name, f"{x:.5g}", span, unit))
-    terminal().print(table_of(("about the frame's origin", "estimate", "95 % interval", "unit"), rows))
-    for line in found.text().splitlines():
-        say(line)
-    if output is not None:
-        say(f"wrote {arm.with_payload(**found.arguments).save(output)}")
-
-
-# ------------------------------------------------------------------------------------------------------------
-# The verb identify.
-
-
-_CHANNELS = ("t", "q", "tau", "qd", "qdd", "motor_position", "motor_torque", "current", "wrench")
-
-
-@takes_robot
-def identify(
-    robot: GivenRobot,
-    logs: Annotated[list[Path], typer.Argument(help="Logs to learn from: CSV, NPZ or Parquet.")],
-    validate: Annotated[
-        list[Path] | None, typer.Option(help="A log to try the result on; may be repeated.")
-    ] = None,
     columns: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="CHANNEL=COLUMNS",
-            help="Columns of a channel (t, q, tau, qd, qdd, motor_position, motor_torque, current, wrench): "
+        _reading(
+            "Columns of a channel (t, q, tau, qd, qdd, motor_position, motor_torque, current, wrench): "
             "names, numbers or patterns, separated by commas; may be repeated.",
+            metavar="CHANNEL=COLUMNS",
         ),
-    ] = None,
+    ] = None
     units: Annotated[
         list[str] | None,
-        typer.Option(
+        _reading(
+            "Unit of a channel, or a factor to SI; one, or one for each joint, separated by commas.",
             metavar="CHANNEL=UNIT",
-            help="Unit of a channel, or a factor to SI; one, or one for each joint, separated by commas.",
         ),
-    ] = None,
-    wrench_frame: WrenchFrameOption = None,
-    cutoff: Annotated[
-        float | None, typer.Option(help="Cut-off of the filters [Hz]; default: chosen from the data.")
-    ] = None,
-    friction: Annotated[
-        str,
-        typer.Option(
-            help="choose: terms that predict best; plain: viscous, Coulomb, offset; given: nothing is added."
-        ),
-    ] = "choose",
-    method: Annotated[str, typer.Option(help="How the parameters are estimated.")] = "weighted",
-    consistent: Annotated[
-        bool | None,
-        typer.Option("--consistent/--free", help="Only bodies that can exist (the default), or any numbers."),
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the robot that was found to a robot file.")
-    ] = None,
-    report: Annotated[Path | None, typer.Option(help="Write a report on one HTML page.")] = None,
-    save: Annotated[
-        Path | None, typer.Option(help="Write all of the fit to a JSON file, for drift, report and view.")
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print all numbers as JSON instead of the summary.")
-    ] = False,
-) -> None:
-    """Find the parameters of a robot from logs, say what they are worth, and try them on other logs."""
-    other = validate or []
-    inputs: list[str | Path] = [robot.source, *logs, *other]
-    check_robot_file(output, *inputs)
-    outputs = {"--output": output, "--report": report, "--save": save}
-    _check_apart(outputs, inputs)
-    arm = robot.load()
-    options = {"columns": _pairs(columns, "--columns", _column), "units": _pairs(units, "--units", _unit)}
-    read = _read([*logs, *other], wrench_frame, **options)
-    train, test = read[: len(logs)], read[len(logs) :]
-    found = find(
-        arm,
-        train,
-        validate=test or None,
-        cutoff=cutoff,
-        friction=friction,
-        method=method,
-        consistent=consistent,
-    )
-    if as_json:
-        print(json.dumps(found.to_dict(), indent=2, ensure_ascii=False, allow_nan=False))
-    else:
-        print(found.summary())
-    written: list[Path | str] = []
-    if output is not None:
-        written.append(found.robot.save(output))
-    if report is not None:
-        from armdyn.report import write_fit_report  # brings matplotlib: only when asked for
+    ] = None
+    joint_zeros: Annotated[
+        str | None,
+        _reading("Added to the positions of the joints, one number each [rad or m].", "--zeros"),
+    ] = None
+    delay: Annotated[
+        str | None,
+        _reading("How much later than positions torques were recorded [s]; or estimate, to find it."),
+    ] = None
+    transmission: Annotated[
+        str | None,
+        _reading("Motor angles per joint angle: n numbers, or n rows of n, rows separated by semicolons."),
+    ] = None
+    torque_constant: Annotated[
+        str | None, _reading("Of the motors [N m/A]: one number, or one for each.")
+    ] = None
+    wrench_frame: Annotated[
+        WrenchFrame | None,
+        _reading("In whose axes the wrench of the logs is; default: as the file says, or world."),
+    ] = None
+    delimiter: Annotated[
+        str | None, _reading("Between the columns of a text file; default: found in the file.")
+    ] = None
+    decimal: Annotated[str | None, _reading("Decimal mark of a text file: a point, or a comma.")] = None
 
-        written.append(write_fit_report(found, report, train, validate=test or None))
-    if save is not None:
-        written.append(found.save(save))
-    if not as_json:
-        for path in written:
-            say(f"wrote {path}")
+    def read(self, robot: Robot, paths: Sequence[Path]) -> list[Log]:
+        """The logs; a frame that is given is that of all wrenches among them."""
+        options = self._options(robot.n)
+        try:
+            logs = [Log.load(path, **options) for path in paths]
+        except ArmdynError as error:  # "run.csv: units: …"
+            name, colon, rest = str(error).partition(": ")
+            raise ArmdynError(f"{name}{colon}{in_options(rest)}") from None
+        frame = self.wrench_frame
+        if frame is not None and all(log.wrench is None for log in logs):
+            raise ArmdynError(f"--wrench-frame: found '{frame.value}', but no log has a wrench")
+        if frame is not None:
+            logs = [log if log.wrench is None else replace(log, wrench_frame=frame.value) for log in logs]
+        if self.delay == "estimate":
+            with stage("delay"):
+                logs = [_without_delay(robot, log) for log in logs]
+        return logs
+
+    def _options(self, n: int) -> dict[str, Any]:
+        """For `Log.load`."""
+        delay = None if self.delay == "estimate" else number_list(self.delay, "--delay")
+        found = {
+            "columns": _pairs(self.columns, "--columns", _column),
+            "units": _pairs(self.units, "--units", _unit),
+            "joint_zeros": None if self.joint_zeros is None else numbers(self.joint_zeros, "--zeros", n),
+            "delay": delay,
+            "transmission": _matrix(self.transmission, "--transmission"),
+            "torque_constant": number_list(self.torque_constant, "--torque-constant"),
+            "delimiter": {"tab": "\t", "blank": " "}.get(self.delimiter or "", self.delimiter),
+            "decimal": self.decimal,
+        }
+        return {name: x for name, x in found.items() if x is not None}
 
 
-def _check_apart(outputs: dict[str, Path | None], inputs: list[str | Path]) -> None:
-    """Refuse outputs that are inputs, or one another."""
-    before: dict[str, Path] = {}
-    for option, path in outputs.items():
-        check_output(path, *inputs, option=f"{option}: ")
-        for other, known in before.items():
-            if path and (path.resolve() == known.resolve() or is_read(path, known)):
-                raise ArmdynError(f"{option}: '{path}' is also {other}; choose another file")
-        before |= {option: path} if path else {}
+def _without_delay(robot: Robot, log: Log) -> Log:
+    """The log, whose record takes the delay out where it is clear; else a remark says so."""
+    found = estimate_delay(robot, log)
+    if found.clear:
+        return replace(log, delay=found.seconds)
+    return replace(log, remarks=(*log.remarks, Remark(f"{found}; not taken out")))
+
+
+def _matrix(text: str | None, option: str) -> Any:
+    if text is None:
+        return None
+    rows = [np.atleast_1d(np.asarray(number_list(row, option))) for row in text.split(";") if row.strip()]
+    if len({len(row) for row in rows}) != 1:
+        raise ArmdynError(f"{option}: expected n numbers, or n rows of as many, found '{text}'")
+    return rows[0] if len(rows) == 1 else np.array(rows)
+
+
+def takes_logs(verb: Callable[..., None]) -> Callable[..., None]:
+    """A verb with the options of `LogReading`, which its parameter `reading` knows."""
+    options = get_type_hints(LogReading, include_extras=True)
+
+    @wraps(verb)
+    def run(**arguments: Any) -> None:
+        asked = {name: arguments.pop(name) for name in options}
+        verb(**arguments, reading=LogReading(**asked))
+
+    hints = get_type_hints(verb, include_extras=True)
+    own = inspect.signature(verb).parameters.values()
+    kept = [x.replace(annotation=hints[x.name]) for x in own if x.name != "reading"]
+    kind = inspect.Parameter.KEYWORD_ONLY
+    more = [
+        inspect.Parameter(name, kind, annotation=hint, default=getattr(LogReading, name))
+        for name, hint in options.items()
+    ]
+    signature = inspect.Signature([*kept, *more])
+    run.__signature__ = signature  # type: ignore[attr-defined]
+    run.__annotations__ = {x.name: x.annotation for x in signature.parameters.values()}
+    return run
 
 
 def _pairs(entries: list[str] | None, option: str, value: Any) -> dict[str, Any] | None:
@@ -369,6 +338,314 @@ def _unit(text: str) -> str | float:
         return float(text)
     except ValueError:
         return text
+
+
+def _told(remarks: Iterable[Remark]) -> tuple[Remark, ...]:
+    """Remarks in the words of the command line."""
+    return tuple(replace(remark, text=in_options(remark.text)) for remark in remarks)
+
+
+# ------------------------------------------------------------------------------------------------------------
+# The verb payload.
+
+
+_UNITS = ("kg", *("kg m",) * 3, *("kg m²",) * 6)
+
+
+@takes_robot
+@takes_logs
+def payload(
+    robot: GivenRobot,
+    loaded: Annotated[Path, typer.Argument(help="Log of the arm with its payload: CSV, NPZ or Parquet.")],
+    reading: LogReading,
+    unloaded: Annotated[
+        Path | None, typer.Option(help="Log without the payload: then only the arm's geometry must be known.")
+    ] = None,
+    mass: Annotated[float | None, typer.Option(help="The payload's mass, where it is known [kg].")] = None,
+    com: Annotated[
+        str | None, typer.Option(help="Its centre of mass in the tip frame, where known: x, y, z [m].")
+    ] = None,
+    offsets: Annotated[
+        bool, typer.Option(help="Offsets of the torques are found beside the payload.")
+    ] = True,
+    friction: Annotated[
+        bool, typer.Option(help="Friction that the load changes is found beside the payload.")
+    ] = True,
+    consistent: Annotated[
+        bool | None,
+        typer.Option(help="A body that can exist, always or never; default: where the best one cannot."),
+    ] = None,
+    cutoff: Annotated[
+        float | None, typer.Option(help="Cut-off of the filter for positions [Hz]; default: from the log.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the robot with its payload to a robot file.")
+    ] = None,
+) -> None:
+    """Find the body that an arm carries from a log of its joint torques, with 95 % intervals."""
+    check_robot_file(output, robot.source, loaded, unloaded)
+    arm = replace(robot, link=None).load()  # the tip stays where the file has it
+    if mass is not None and not 0 < mass < float("inf"):
+        raise ArmdynError(f"--mass: found {mass:g}; a positive number is expected")
+    known: dict[str, object] = {} if mass is None else {"mass": mass}
+    if com is not None:
+        known["com"] = numbers(com, "--com", 3)
+    with stage("reading"):
+        logs = reading.read(arm, [loaded] if unloaded is None else [loaded, unloaded])
+    found = identify_payload(
+        arm,
+        *logs,
+        known=known,
+        link=robot.link,
+        offsets=offsets,
+        friction=friction,
+        consistent=consistent,
+        cutoff=cutoff,
+    )
+    found = replace(found, remarks=_told(found.remarks))
+    rows = []
+    for name, x, unit in zip(ENTRIES, found.entries, _UNITS, strict=True):
+        low, high = found.intervals()[name]
+        span = "not shown" if name in found.not_shown else f"{low:.4g} … {high:.4g}"
+        rows.append((name, f"{x:.5g}", span, unit))
+    terminal().print(table_of(("about the frame's origin", "estimate", "95 % interval", "unit"), rows))
+    for line in found.text().splitlines():
+        say(line)
+    if output is not None:
+        say(f"wrote {arm.with_payload(**found.arguments).save(output)}")
+
+
+# ------------------------------------------------------------------------------------------------------------
+# The verb look.
+
+
+@takes_robot
+@takes_logs
+def look(
+    robot: GivenRobot,
+    logs: Annotated[list[Path], typer.Argument(help="Logs, judged together: CSV, NPZ or Parquet.")],
+    reading: LogReading,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Write tables and pictures to one HTML page; or the motion to a picture, .svg.",
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print all numbers as JSON instead of the summary.")
+    ] = False,
+) -> None:
+    """Judge logs before a fit: noise, delay, motion, what can be identified, and what to record next."""
+    inputs: list[str | Path] = [robot.source, *logs]
+    check_output(output, *inputs)
+    if output is not None and output.suffix.lower() not in (".html", ".htm", ".svg"):
+        raise ArmdynError(
+            f"--output: cannot write '{output}': its name ends with .html, or .svg for a picture"
+        )
+    arm = robot.load()
+    with stage("reading"):
+        read = reading.read(arm, logs)
+    found = judge(arm, read)
+    found = replace(
+        found,
+        remarks=_told(found.remarks),
+        mistakes=tuple(replace(x, text=in_options(x.text)) for x in found.mistakes),
+    )
+    if as_json:
+        print(json.dumps(found.to_dict(), indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        print(in_options(found.summary()))
+    if output is not None:
+        from armdyn.drawing.style import svg
+        from armdyn.report import plot_look, write_look_report  # bring matplotlib: only when asked for
+
+        if output.suffix.lower() == ".svg":
+            write_whole(output, svg(plot_look(found)))
+        else:
+            write_look_report(found, output)
+        if not as_json:
+            say(f"wrote {output}")
+
+
+# ------------------------------------------------------------------------------------------------------------
+# The verb identify.
+
+
+@takes_robot
+@takes_logs
+def identify(
+    robot: GivenRobot,
+    logs: Annotated[list[Path], typer.Argument(help="Logs to learn from: CSV, NPZ or Parquet.")],
+    reading: LogReading,
+    validate: Annotated[
+        list[Path] | None,
+        typer.Option(help="A log to try the result on, or rest: what --time leaves out; may be repeated."),
+    ] = None,
+    samples: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--time",
+            metavar="START:END",
+            help="Seconds of the logs that may enter the fit; one end may be left out; may be repeated.",
+        ),
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option(help="weighted, ordinary, robust, damped, sequential or instrumental least squares."),
+    ] = "weighted",
+    friction: Annotated[
+        str,
+        typer.Option(
+            help="choose: terms that predict best; plain: viscous, Coulomb, offset; given: nothing is added; "
+            "or terms, such as width=0.02,stribeck=0.05,cubic (of the greatest speed)."
+        ),
+    ] = "choose",
+    cutoff: Annotated[
+        float | None, typer.Option(help="Cut-off of the filters [Hz]; default: chosen from the data.")
+    ] = None,
+    damping: Annotated[
+        float | None,
+        typer.Option(help="Toward the description, of the columns' lengths; 0: none; default: chosen."),
+    ] = None,
+    parameters: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only these: all, inertia, friction, springs, payload, or names and patterns such as "
+            '"Fv*,m6"; the rest is known; may be repeated.'
+        ),
+    ] = None,
+    instruments: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="For the method instrumental, a motion without noise for each log, in their order."
+        ),
+    ] = None,
+    consistent: Annotated[
+        bool | None,
+        typer.Option("--consistent/--free", help="Only bodies that can exist (the default), or any numbers."),
+    ] = None,
+    prior: Annotated[
+        str | None,
+        typer.Option(help="What bodies that can exist are near to: nominal, geometric, or another robot."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the robot that was found to a robot file.")
+    ] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a report on one HTML page.")] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Write all of the fit to a JSON file, for drift, report and view.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print all numbers as JSON instead of the summary.")
+    ] = False,
+) -> None:
+    """Find the parameters of a robot from logs, say what they are worth, and try them on other logs."""
+    rest = [str(path) for path in validate or ()] == ["rest"]
+    other = [] if rest else validate or []
+    inputs: list[str | Path] = [robot.source, *logs, *other, *(instruments or ())]
+    check_robot_file(output, robot.source, *logs)
+    outputs = {"--output": output, "--report": report, "--save": save}
+    _check_apart(outputs, inputs)
+    arm = robot.load()
+    asked = _friction(friction)
+    near = _prior(prior)
+    with stage("reading"):
+        read = reading.read(arm, [*logs, *other])
+        exact = reading.read(arm, instruments) if instruments else None
+    train, test = read[: len(logs)], "rest" if rest else read[len(logs) :] or None
+    masks = None if not samples else [_mask(log, samples) for log in train]
+    found = find(
+        arm,
+        train,
+        validate=test,
+        samples=masks,
+        cutoff=cutoff,
+        friction=asked,
+        method=method,
+        damping=damping,
+        parameters=_parameters(parameters),
+        instruments=exact,
+        consistent=consistent,
+        prior=near,
+    )
+    found = replace(found, remarks=_told(found.remarks))
+    if as_json:
+        print(json.dumps(found.to_dict(), indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        print(found.summary().replace("fit.base.combinations has", "--json prints"))
+    written: list[Path | str] = []
+    if output is not None:
+        written.append(found.robot.save(output))
+    if report is not None:
+        from armdyn.report import write_fit_report  # brings matplotlib: only when asked for
+
+        written.append(write_fit_report(found, report, train, samples=masks, validate=test))
+    if save is not None:
+        written.append(found.save(save))
+    if not as_json:
+        for path in written:
+            say(f"wrote {path}")
+
+
+def _friction(text: str) -> Any:
+    """One of the words, or terms with numbers as a `Friction` has them."""
+    if "=" not in text and "," not in text and text != "cubic":
+        return text
+    kinds = {field.name: field.default for field in fields(Friction)}
+    given: dict[str, Any] = {}
+    for part in text.split(","):
+        name, equals, value = (x.strip() for x in part.partition("="))
+        if name not in kinds or (kinds[name] is False) == bool(equals):
+            terms = ", ".join(x if kinds[x] is False else f"{x}=NUMBER" for x in kinds)
+            raise ArmdynError(
+                f"--friction: expected choose, plain, given, or of {terms}; found '{part.strip()}'"
+            )
+        given[name] = float(numbers(value, "--friction", 1)[0]) if equals else True
+    return Friction(**given)
+
+
+def _prior(given: str | None) -> str | Robot | None:
+    if given in (None, "nominal", "geometric"):
+        return given
+    try:
+        return Robot.load(str(given))
+    except ArmdynError as error:
+        raise ArmdynError(f"--prior: {error}") from None
+
+
+def _parameters(given: list[str] | None) -> Any:
+    """A group, or names and patterns."""
+    names = [name for text in given or () for name in name_list(text)]
+    return None if given is None else names[0] if len(names) == 1 else names
+
+
+def _mask(log: Log, spans: Sequence[str]) -> np.ndarray:
+    """(samples,) bool: those within START:END of --time."""
+    found = np.zeros(len(log), bool)
+    for text in spans:
+        start, colon, end = text.partition(":")
+        if not colon:
+            raise ArmdynError(f"--time: expected START:END in seconds, found '{text}'")
+        low = -np.inf if not start.strip() else numbers(start, "--time", 1)[0]
+        high = np.inf if not end.strip() else numbers(end, "--time", 1)[0]
+        found |= (log.t >= low) & (log.t < high)
+    if not found.any():
+        span = f"{np.nanmin(log.t):g} to {np.nanmax(log.t):g} s"
+        raise ArmdynError(f"--time: {log.name} has no sample there, it has {span}")
+    return found
+
+
+def _check_apart(outputs: dict[str, Path | None], inputs: list[str | Path]) -> None:
+    """Refuse outputs that are inputs, or one another."""
+    before: dict[str, Path] = {}
+    for option, path in outputs.items():
+        check_output(path, *inputs, option=f"{option}: ")
+        for other, known in before.items():
+            if path and (path.resolve() == known.resolve() or is_read(path, known)):
+                raise ArmdynError(f"{option}: '{path}' is also {other}; choose another file")
+        before |= {option: path} if path else {}
 
 
 # ------------------------------------------------------------------------------------------------------------

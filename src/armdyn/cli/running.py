@@ -6,8 +6,9 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from io import TextIOWrapper
 from typing import Any, TextIO
 
@@ -22,27 +23,32 @@ from armdyn.progress import progress_bar
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 
+LOG_PANEL = "How logs are read"  # of options that all verbs with logs have
 ROBOT_PANEL = "The robot"  # of options that all verbs have
 
 
 class Verb(TyperCommand):
     """A verb whose errors name its options, and which shows on a terminal what it does if that takes long.
 
-    Messages of the library name an argument as "name: …" at the beginning or as "name=" later on. A verb's
-    parameters have the names of the arguments they are passed to (`q0` for `--from`), so they can be
+    Messages of the library name an argument as "name: …" at the beginning or as "name=value" later on. A
+    verb's parameters have the names of the arguments they are passed to (`q0` for `--from`), so they can be
     replaced.
     """
 
     def invoke(self, ctx: Any) -> Any:
+        options = {x.name: max(x.opts, key=len) for x in self.params if x.param_type_name == "option"}
+        token = _OPTIONS.set(options)
         try:
             with progress_bar(str(self.name), None, until_output=True):
                 return super().invoke(ctx)
         except ArmdynError as error:
-            raise ArmdynError(_in_options(str(error), self.params)) from None
+            raise ArmdynError(in_options(str(error))) from None
+        finally:
+            _OPTIONS.reset(token)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Arguments, the verb's own options, and behind them those that all verbs have for a robot."""
-        sections: dict[str, list[Any]] = {"Arguments": [], "Options": [], ROBOT_PANEL: []}
+        sections: dict[str, list[Any]] = {"Arguments": [], "Options": [], LOG_PANEL: [], ROBOT_PANEL: []}
         for parameter in self.get_params(ctx):
             if (record := parameter.get_help_record(ctx)) is not None:
                 is_option = parameter.param_type_name == "option"
@@ -54,15 +60,45 @@ class Verb(TyperCommand):
                     formatter.write_dl(records)
 
 
-def _in_options(text: str, parameters: Iterable[Any]) -> str:
-    """The message with the names of arguments replaced by those of options."""
-    options = {x.name: max(x.opts, key=len) for x in parameters if x.param_type_name == "option"}
+_OPTIONS: ContextVar[dict[str, str] | None] = ContextVar("options", default=None)  # by their arguments
+_VALUE = r"\{[^{}]*\}|\[[^\[\]]*\]|'[^']*'|\"[^\"]*\"|[-+\w.…]+|"
+_CALL = re.compile(rf"(?:\w+(?:\.\w+)?\(…, )(\w+=(?:{_VALUE}))\)")  # identify(…, consistent=True)
+_GIVEN = re.compile(rf"(?<![\w.])(\w+)=({_VALUE})(?=[ ,;.?)]|$)")
+_TWICE = re.compile(r"(--[\w-]+ \S+) and \1 take\b")  # Log(…, delay=1) and Log.load(…, delay=1) take it out
+_PAIR = re.compile(r"['\"](\w+)['\"]: *(\[[^\]]*\]|[^,]+)")
 
-    def option(found: re.Match[str]) -> str:
+
+def in_options(text: str) -> str:
+    """A message of the library with the verb's options in the place of arguments."""
+    options = _OPTIONS.get() or {}
+
+    def named(found: re.Match[str]) -> str:
         return f"{found[1] or ''}{options[found[2]]}" if found[2] in options else found[0]
 
-    text = re.sub(r"^(joint \d+: )?(\w+)(?=: )", option, text)
-    return re.sub(r"(?<= )()(\w+)=(?=[ ,;]|$)", option, text)
+    def called(found: re.Match[str]) -> str:
+        return found[1] if found[1].partition("=")[0] in options else found[0]
+
+    text = re.sub(r"^(joint \d+: )?(\w+)(?=: )", named, text)
+    text = _GIVEN.sub(lambda found: _given(options, *found.groups()) or found[0], _CALL.sub(called, text))
+    return _TWICE.sub(r"\1 takes", text)
+
+
+def _given(options: dict[str, str], name: str, value: str) -> str:
+    """What to type for name=value of Python; nothing where the verb has no such option."""
+    pairs = _PAIR.findall(value[1:-1]) if value.startswith("{") else []
+    if name not in options:
+        known = bool(pairs) and all(key in options for key, _ in pairs)
+        return " ".join(f"{options[key]} {_typed(x)}" for key, x in pairs) if known else ""
+    if pairs:
+        return " ".join(f"{options[name]} {key}={_typed(x)}" for key, x in pairs)
+    return options[name] if value in ("", "True") else f"{options[name]} {_typed(value)}"
+
+
+def _typed(value: str) -> str:
+    """A value of Python as it is typed in a shell."""
+    if value.startswith("["):
+        return value[1:-1].replace(" ", "")
+    return value[1:-1] if value[:1] in "'\"" and value[1:-1].isalnum() else value.replace("'", '"')
 
 
 def run(app: typer.Typer, arguments: Sequence[str]) -> int:
@@ -115,7 +151,7 @@ def _one_line_warnings() -> Iterator[None]:
     """Show each warning as one line, without file name and line number."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        _tell(f"warning: {message}")
+        _tell(f"warning: {in_options(str(message))}")
 
     with warnings.catch_warnings():
         warnings.showwarning = show

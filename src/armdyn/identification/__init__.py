@@ -4,13 +4,14 @@ From a log to its fit: `log` (`Log`, `Record`; in files `log_files`), `looking_o
 `log_set` (all records of a fit), `mistakes` (what logs probably have wrong), `signals` (filters, derivatives,
 states), `template` (the robot whose parameters are sought), `regression` (the regressor, triangular factors,
 least squares), `selection` (filter, friction, damping), `methods` (estimates), `consistency` and
-`pseudo_inertia` (bodies that can exist), `coverage` (where a fit holds), `intervals` (how well it predicts),
-`validation`, `fit`, `identify`. `fit_file` keeps fits, `drift` compares them. `delay` and `payload` use the
-same parts; `online` fits while the arm moves; `excitation` plans motions.
+`pseudo_inertia` (bodies that can exist), `shown` (what data show), `coverage` (where a fit holds),
+`intervals` (how well it predicts), `validation`, `fit`, `identify`. `look` judges logs before a fit,
+`fit_file` keeps fits, `drift` compares them. `delay` and `payload` use the same parts; `online` fits while
+the arm moves; `excitation` plans motions.
 
 Order: errors, pseudo_inertia, consistency, template, excitation/, log, log_files, signals,
 regression, delay, looking_over, log_set, mistakes, selection, methods, payload, intervals, coverage,
-validation, fit_file, fit, online, drift, identify.
+validation, shown, fit_file, fit, look, online, drift, identify.
 """
 
 from armdyn.identification.consistency import Consistent, consistent
@@ -23,6 +24,7 @@ from armdyn.identification.identify import identify, identify_fleet
 from armdyn.identification.intervals import Prediction
 from armdyn.identification.log import Log, Record
 from armdyn.identification.log_files import LogFile
+from armdyn.identification.look import Look, look
 from armdyn.identification.online import Estimates, OnlineFit, online_source
 from armdyn.identification.selection import Friction
 
@@ -38,6 +40,7 @@ __all__ = [
     "IdentificationWarning",
     "Log",
     "LogFile",
+    "Look",
     "OnlineFit",
     "Prediction",
     "Record",
@@ -46,5 +49,6 @@ __all__ = [
     "estimate_delay",
     "identify",
     "identify_fleet",
+    "look",
     "online_source",
 ]

@@ -531,6 +531,7 @@ _SLACK = 1e-7  # of an inequality, to be taken back
 _OPEN = 1e-3  # of the inequalities' greatest change by what the data leave open: less does not take it back
 _SETTLED = 1e-5  # of the cost
 _COUNTS = 0.01  # of the price: what costs less is not named
+_MASS = 0.8  # a push that has this share in the mass is about the mass alone
 _ROOM = 10  # stage one keeps this multiple of the margin, so that stage two has room
 
 
@@ -788,7 +789,7 @@ def _causes(robot: Robot, space: Space, factor: _Factor, least: Answer) -> tuple
     found: dict[tuple[str, str | None], float] = {}
     steps, free = space.bodies_of(way), space.bodies_of(least.x - way)
     for link, X, push, step in zip(robot.model.moving, free, least.bodies, steps, strict=True):
-        found[f"{_broken(X)} of {link.name}", link.name] = float((push * step).sum())
+        found[f"{_broken(X, push)} of {link.name}", link.name] = float((push * step).sum())
     for name, push, step in zip(space.names, least.rows, space.C @ way, strict=True):
         found[name, None] = found.get((name, None), 0.0) + float(push * step)
     price = sum(max(x, 0.0) for x in found.values())
@@ -796,9 +797,9 @@ def _causes(robot: Robot, space: Space, factor: _Factor, least: Answer) -> tuple
     return tuple(sorted(causes, key=lambda cause: -cause.share))
 
 
-def _broken(X: np.ndarray) -> str:
-    """What of a body X cannot be: its mass, its tensor wherever the centre of mass is, or that centre."""
-    if X[3, 3] <= 0:
+def _broken(X: np.ndarray, push: np.ndarray) -> str:
+    """What a body X is held back by: its mass alone, its tensor wherever the centre of mass is, or that."""
+    if push[3, 3] >= _MASS * np.trace(push):
         return "mass"
     return "tensor" if np.linalg.eigvalsh(X[:3, :3])[0] <= 0 else "centre of mass"
 

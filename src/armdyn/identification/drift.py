@@ -63,6 +63,7 @@ class Drift:
     freedom: int
     probability: float  # of so much by chance, if nothing changed
     causes: tuple[str, ...]  # where they are sure
+    possible: tuple[str, ...]  # else those each of which alone explains all changes
     not_compared: tuple[str, ...] = field(repr=False)  # base parameters that a fit did not find
     notes: tuple[str, ...] = field(default=(), repr=False)
     level: float = field(default=LEVEL, repr=False)
@@ -89,6 +90,8 @@ class Drift:
             "changed", [f"{what} beyond the uncertainty of both fits ({100 * self.level:g} %)", test]
         )
         unsure = ["not sure: several explain the changes, or none does"] if self else []
+        if self.possible:
+            unsure = ["not sure; one of these alone explains the changes:", *self.possible]
         lines += entry("cause", self.causes or unsure)
         lines += entry("left out", ["; ".join(self.not_compared)] if self.not_compared else [])
         return lines + entry("notes", self.notes)
@@ -137,6 +140,7 @@ def drift(old: Fit, new: Fit, level: float = LEVEL) -> Drift:
     whitened = _whitening(C[np.ix_(kept, kept)])
     total, freedom = _left(whitened @ d[kept], np.zeros((len(whitened), 0)))
     rows = [row for row, use in zip(new.table(), kept, strict=True) if use]
+    causes, possible = _causes(new, kept, whitened, whitened @ d[kept], 1 - level)
     return Drift(
         rows=tuple(
             DriftRow(r.name, r.label, r.joint, r.unit, float(a), float(b), float(s), bool(c))
@@ -147,7 +151,8 @@ def drift(old: Fit, new: Fit, level: float = LEVEL) -> Drift:
         chi_square=total,
         freedom=freedom,
         probability=float(chi2.sf(total, freedom)),
-        causes=_causes(new, kept, whitened, whitened @ d[kept], 1 - level),
+        causes=causes,
+        possible=possible,
         not_compared=tuple(label for label, use in zip(new.labels, kept, strict=True) if not use),
         notes=_notes(old, new),
         level=float(level),
@@ -188,17 +193,24 @@ def _left(d: np.ndarray, S: np.ndarray) -> tuple[float, int]:
 # ---- causes ------------------------------------------------------------------------------------------------
 
 
-def _causes(fit: Fit, kept: np.ndarray, W: np.ndarray, d: np.ndarray, level: float) -> tuple[str, ...]:
-    """Causes without which the changes stay unexplained, where they explain all of them."""
+def _causes(
+    fit: Fit, kept: np.ndarray, W: np.ndarray, d: np.ndarray, level: float
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Causes without which the changes stay unexplained, where they explain all of them; else those that may.
+
+    Of the latter each alone explains all changes.
+    """
     if _explained(d, np.zeros((len(d), 0)), level):
-        return ()
+        return (), ()
     known = {text: W @ fit.base.matrix[kept][:, mask] for text, mask in _parts(fit)}
 
     def explain(texts: Sequence[str]) -> bool:
         return _explained(d, np.hstack([np.zeros((len(d), 0)), *(known[text] for text in texts)]), level)
 
     needed = [text for text in known if not explain([other for other in known if other != text])]
-    return tuple(needed) if needed and explain(needed) else ()
+    if needed and explain(needed):
+        return tuple(needed), ()
+    return (), tuple(text for text in known if explain([text]))
 
 
 def _explained(d: np.ndarray, S: np.ndarray, level: float) -> bool:

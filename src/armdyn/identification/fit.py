@@ -30,7 +30,6 @@ from armdyn.identification.errors import (
     check,
 )
 from armdyn.identification.intervals import (
-    OPEN,
     Evidence,
     Prediction,
     Scatter,
@@ -43,6 +42,7 @@ from armdyn.identification.log_set import LogDigest, LogSet, left_out
 from armdyn.identification.methods import basis_of
 from armdyn.identification.regression import RANK, Factors
 from armdyn.identification.selection import NEAR, Chosen, Friction, Trial
+from armdyn.identification.shown import not_shown
 from armdyn.identification.signals import Kinematics, kinematics
 from armdyn.identification.validation import (
     Comparison,
@@ -135,12 +135,12 @@ def _validation(found: Validation) -> dict[str, Any]:
     }
 
 
-def _plain(x: Any) -> Any:
+def plain(x: Any) -> Any:
     """Lists, texts, numbers, truth values and None."""
     if isinstance(x, dict):
-        return {key: _plain(value) for key, value in x.items()}
+        return {key: plain(value) for key, value in x.items()}
     if isinstance(x, list | tuple | np.ndarray):
-        return [_plain(value) for value in x]
+        return [plain(value) for value in x]
     if isinstance(x, bool | np.bool_):
         return bool(x)
     if isinstance(x, float | np.floating):
@@ -308,10 +308,10 @@ def text(fit: Fit, parameters: bool = True) -> str:
     beware = () if fit.validation is None else fit.validation.warnings
     lines += entry("beware", beware)
     lines += entry("notes", fit.notes)
-    return "\n".join(_printable(line.rstrip()) for line in lines)
+    return "\n".join(printable(line.rstrip()) for line in lines)
 
 
-def _printable(line: str) -> str:
+def printable(line: str) -> str:
     """Without what a terminal might act on; names of robots and logs come from files."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
 
@@ -422,6 +422,7 @@ def _unsound(fit: Fit) -> str:
         "x": (fit.x, (p,)),
         "covariance_x": (fit.covariance_x, (p, p)),
         "open": (fit.open, (p, -1)),
+        "held": (fit.held, (len(fit.base),)),
         "free": (fit.free, (p,)),
         "scale": (fit.scale, (n,)),
         "repeats": (fit.repeats, (n,)),
@@ -469,6 +470,7 @@ class Fit(Shown):
     x: np.ndarray = field(repr=False)  # (p,) the template's parameters
     covariance_x: np.ndarray = field(repr=False)  # (p, p)
     open: np.ndarray = field(repr=False)  # (p, k) directions that the data do not show
+    held: np.ndarray = field(repr=False)  # (b,) bool: base parameters of which the description says more
     model: Chosen = field(repr=False)
     method: str
     free: np.ndarray = field(repr=False)  # (p,) bool: what was estimated; the rest was known
@@ -494,10 +496,10 @@ class Fit(Shown):
 
     # ---- the base parameters ---------------------------------------------------------------------------
 
-    @cached_property
+    @property
     def base(self) -> BaseParameters:
         """The combinations that torques can show, over the parameters of the model that was fitted."""
-        return self.model.problem.template.robot.base_parameters(friction=True, route="numeric")
+        return self.model.problem.template.base
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -539,11 +541,19 @@ class Fit(Shown):
 
     @cached_property
     def not_shown(self) -> np.ndarray:
-        """(b,) bool: base parameters of which these data say nothing, in the order of `names`."""
-        M, lengths = self.base.matrix, np.abs(self.base.matrix) @ np.ones(len(self.x))
-        if not self.open.shape[1]:
-            return np.zeros(len(M), bool)
-        return np.asarray(np.abs(M @ self.open).max(1) > OPEN * lengths)
+        """(b,) bool: base parameters that keep the description's values, in the order of `names`.
+
+        These data say nothing of them, or less than the description does.
+        """
+        return np.asarray(not_shown(self.base, self.open) | self.held)
+
+    @property
+    def not_shown_names(self) -> tuple[str, ...]:
+        """Names of the base parameters of which these data say nothing, or less than the description.
+
+        They have the description's values, as near as the rest allows.
+        """
+        return tuple(name for name, hidden in zip(self.names, self.not_shown, strict=True) if hidden)
 
     @property
     def standard_errors(self) -> np.ndarray:
@@ -805,8 +815,7 @@ class Fit(Shown):
             "validation": None if self.validation is None else _validation(self.validation),
             "notes": self.notes,
         }
-        plain: dict[str, Any] = _plain(found)
-        return plain
+        return plain(found)  # type: ignore[no-any-return]
 
     def __str__(self) -> str:
         return self.summary()

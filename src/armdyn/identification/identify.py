@@ -30,6 +30,8 @@ from armdyn.identification.intervals import Evidence, Scatter
 from armdyn.identification.log import Log, Record
 from armdyn.identification.log_files import LogFile
 from armdyn.identification.log_set import LogSet, left_out, record_of
+from armdyn.identification.look import looked
+from armdyn.identification.looking_over import MOVED, seen_to_move
 from armdyn.identification.methods import (
     METHODS,
     Estimate,
@@ -49,21 +51,22 @@ from armdyn.identification.selection import (
     enough_records,
     long_records,
 )
+from armdyn.identification.shown import UNSURE, Held, coverage_of, hold, unsure_elsewhere
 from armdyn.identification.template import Free, Template, free_parameters, make_template
 from armdyn.identification.validation import filtered_error, gathered
 from armdyn.identification.validation import validate as validate_fit
 from armdyn.progress import Update, progress_bar, stage
 from armdyn.remarks import Remark, warn
 from armdyn.robot import Robot
-from armdyn.robot.joints import joint_name, joint_units
 
 # ------------------------------------------------------------------------------------------------------------
 # What `identify` was asked for, checked before any work begins.
 
 
 UNDAMPED = ("sequential", "instrumental")
-MOVED = 1e-3  # rad or m: farther than sensors wander at rest,
-SEEN = 1e-6  # and what a motion without noise must exceed
+HOLDING = ("weighted", "robust")  # methods that keep the description where data say less
+WORSE = 3.0  # times what is left of a log's own torques: noise alone makes no log too little
+ADVICE = 2  # sentences on what to record instead
 WAITING = 32  # parts of logs that are with workers at a time
 NOTES = 10  # of one log, from all its parts
 DEAR = 0.03  # of the error: what bodies that can exist may cost without a word
@@ -220,16 +223,23 @@ def _fitted(train: LogSet, other: LogSet | None, request: Request, executor: Any
     with stage("regression"):
         factors, remarks = collect(train, chosen.problem, executor, update)
     free = request.free.mask(chosen.problem.template)
-    _check_enough(factors, free)
+    _check_enough(train, records, chosen, factors, free)
     with stage("estimating"):
         data = EstimationData(train, chosen, factors, free, request.instruments)
         found = METHODS[request.method](data)
-        x, fitted, bodies, noticed = _final(chosen, found, request)
-    cost = _cost(chosen.problem, found.x, bodies, records)
-    notes = [*noticed, *_dear(bodies, cost), *delay_note(chosen.problem, records), *_load_note(robot)]
-    with stage("residuals"):
-        residuals, use = _residuals(train, chosen, x)
-        repeats = repetition(residuals, use, int(free.sum()) - found.open.shape[1])
+        repeats = _repeats(train, chosen, found, free)
+        template = chosen.problem.template
+        held = Held.none(template.base, found.x, covariance(found, repeats))
+        if request.method in HOLDING:
+            held = hold(template, factors, held, found.open)
+            _check_shown(train, records, chosen, held, factors)
+    with stage("bodies"):
+        x, fitted, bodies, noticed = _final(chosen, found, held, request)
+        cost = _cost(chosen.problem, found.x, bodies, records)
+    with stage("delay"):
+        late = delay_note(robot, records)
+    notes = [*noticed, *_dear(bodies, cost), *late, *_load_note(robot)]
+    with stage("errors"):
         fitted_to = gathered(chosen.problem, x, train)
     with stage("coverage"):
         basis, robust = (
@@ -246,8 +256,9 @@ def _fitted(train: LogSet, other: LogSet | None, request: Request, executor: Any
         robot=fitted,
         described=robot,
         x=x,
-        covariance_x=covariance(found, repeats),
+        covariance_x=held.covariance,
         open=found.open,
+        held=held.which,
         model=chosen,
         method=request.method,
         free=free,
@@ -272,13 +283,41 @@ def _check_motion(train: LogSet, records: Sequence[Record]) -> None:
     """Refuse logs in which the arm stands in one place: all are looked at where `records` show no motion."""
     if not records or moves(records) or moves(train.records()):
         return
-    travel = np.ptp(np.concatenate([record.q[record.own] for record in records]), axis=0)
-    robot, j = train.robot, int(np.argmax(travel))
-    most = f"{joint_name(robot, j)} moves most, by {travel[j]:.3g} {joint_units(robot, j).position}"
     raise IdentificationError(
-        f"{train.logs[0].name}{' and other logs' * (len(train.logs) > 1)}: the arm stands still: {most}. "
+        f"{_named(train)}: the arm stands still: no joint is seen to move. "
         "Record a motion of all joints, to and fro, slow and fast; excite (armdyn excite) finds one"
     )
+
+
+def _named(train: LogSet) -> str:
+    return f"{train.logs[0].name}{' and other logs' * (len(train.logs) > 1)}"
+
+
+def _check_shown(
+    train: LogSet,
+    records: Sequence[Record],
+    chosen: Chosen,
+    held: Held,
+    factors: Factors,
+) -> None:
+    """Refuse logs whose model would not predict other motions, though it explains theirs."""
+    template, covariance = chosen.problem.template, held.of_data
+    parts = [part for record in records for part in chosen.problem.states(record)]
+    unsure = unsure_elsewhere(template, coverage_of(parts), covariance, factors)
+    squares, all_squares = (factors.squares(x).sum() for x in (held.x, 0 * held.x))
+    left = float(np.sqrt(squares / max(float(all_squares), 1e-300)))
+    if unsure > max(UNSURE, WORSE * left):
+        worth = f"would be uncertain by {100 * unsure:.0f} %" if unsure < 1 else "would stay unknown"
+        here = f"of these, a model leaves {100 * left:.2g} %"
+        raise _too_little(train, records, f"torques of other motions, as fast, {worth}; {here}")
+
+
+def _too_little(train: LogSet, records: Sequence[Record], why: str) -> IdentificationError:
+    """The refusal of logs that show too little, with what to record instead."""
+    found = looked(train, records).advice[:ADVICE]
+    advice = "".join(f". {text[0].upper()}{text[1:]}" for text in found)
+    more = "look (armdyn look) says more"
+    return IdentificationError(f"{_named(train)}: too little for a model: {why}{advice}; {more}")
 
 
 def _doubts(robot: Robot, records: Sequence[Record]) -> list[Remark]:
@@ -294,20 +333,14 @@ def _doubts(robot: Robot, records: Sequence[Record]) -> list[Remark]:
 
 
 def moves(records: Iterable[Record]) -> bool:
-    """Whether a joint is seen to move among the samples that may enter the fit.
-
-    A joint that stays within `MOVED` is seen to if it goes farther than `SEEN` and its neighbouring samples
-    are more alike than distant ones: what differs from sample to sample is noise.
-    """
-    low, high = np.array(np.inf), np.array(-np.inf)
+    """Whether a joint is seen to move among the samples that may enter the fit, or from log to log."""
+    places = []
     for record in records:
         q = record.q[record.own]
-        if len(q):
-            low, high = np.minimum(low, q.min(0)), np.maximum(high, q.max(0))
-            alike = np.square(np.diff(q, axis=0)).sum(0) < np.square(q - q.mean(0)).sum(0)
-            if ((high - low > MOVED) | (alike & (np.ptp(q, axis=0) > SEEN))).any():
-                return True
-    return False
+        if seen_to_move(q).any():
+            return True
+        places += [np.median(q, axis=0)] if len(q) else []
+    return bool(len(places) > 1 and (np.ptp(places, axis=0) > MOVED).any())
 
 
 def collect(
@@ -356,20 +389,30 @@ def _told(name: str, remarks: Iterable[Remark]) -> list[Remark]:
     return found if len(found) <= NOTES else [*found[:NOTES], Remark(more, place=name)]
 
 
-def _check_enough(factors: Factors, free: np.ndarray) -> None:
-    """Refuse no more torques than there are combinations of the parameters that are estimated."""
+def _check_enough(
+    train: LogSet, records: Sequence[Record], chosen: Chosen, factors: Factors, free: np.ndarray
+) -> None:
+    """Refuse hardly more torques than there are combinations of the parameters that are estimated.
+
+    Behind a filter, two samples for each period of the cut-off are independent.
+    """
     R = factors.weighted(factors.sizes())[:, :-1][:, free]
     combinations = int(np.linalg.matrix_rank(R, RANK * np.linalg.norm(R, 2)))
-    torques = int(factors.rows.sum())
+    torques, cutoff = int(factors.rows.sum()), chosen.problem.cutoff
     if torques <= combinations:
-        raise IdentificationError(
-            f"{torques} torques are too few to tell {combinations} combinations of parameters; "
-            "a longer log is needed"
-        )
+        why = f"{torques} torques are too few to tell {combinations} combinations of parameters"
+        raise _too_little(train, records, why)
+    if cutoff is None:
+        return
+    rate = max(part.rate for record in records for part in chosen.problem.states(record))
+    independent = int(torques * min(1.0, 2 * cutoff / rate))
+    if independent < combinations:
+        why = f"below {cutoff:.3g} Hz, where the arm moves, it has {independent} independent torques for "
+        raise _too_little(train, records, f"{why}{combinations} combinations of parameters")
 
 
 def _final(
-    chosen: Chosen, found: Estimate, request: Request
+    chosen: Chosen, found: Estimate, held: Held, request: Request
 ) -> tuple[np.ndarray, Robot, Consistent | None, tuple[str, ...]]:
     """The estimates (p,) as they are, or what is nearest to them that bodies can have; robot and notes."""
     template = chosen.problem.template
@@ -378,24 +421,24 @@ def _final(
     notes = (*found.notes, *damped)
     if request.consistent is not False:
         try:
-            bodies = _bodies(chosen, found, request)
+            bodies = _bodies(chosen, found, held, request)
         except NothingPossibleError as reason:
             if request.consistent:
                 raise
             notes = (*notes, f"bodies are as estimated, whether they can exist or not: {reason}")
         else:
             return bodies.parameters, bodies.robot, bodies, (*notes, *bodies.notes)
-    robot = template.robot.with_parameters(found.x)
-    return found.x, robot, None, (*notes, *_impossible(template, found.x, robot, request))
+    robot = template.robot.with_parameters(held.x)
+    return held.x, robot, None, (*notes, *_impossible(template, held.x, robot, request))
 
 
-def _bodies(chosen: Chosen, found: Estimate, request: Request) -> Consistent:
+def _bodies(chosen: Chosen, found: Estimate, held: Held, request: Request) -> Consistent:
     """What bodies can have, nearest to the estimates as the method's errors measure it."""
     template = chosen.problem.template
     R = found.factors.weighted(found.scale)
     A, b = R[:, :-1], R[:, -1]
-    if request.method in UNDAMPED:  # their estimates are not those of least squares: these are what counts
-        seen = A @ found.x
+    if request.method in UNDAMPED or held.which.any():  # estimates that are not those of least squares count
+        seen = A @ held.x
         A, b = np.vstack([A, np.zeros(A.shape[1])]), np.append(seen, np.linalg.norm(seen - b))
     return possible(
         template.robot,
@@ -440,14 +483,14 @@ def _others(validate: Any, train: LogSet) -> LogSet | None:
     return train.rest() if rest else LogSet.of(train.robot, validate)
 
 
-def _residuals(train: LogSet, chosen: Chosen, x: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Residuals of as many states as are enough to see how alike neighbours are, and their use."""
+def _repeats(train: LogSet, chosen: Chosen, found: Estimate, free: np.ndarray) -> np.ndarray:
+    """(n,) samples that count as one, from as many states as are enough to see how alike neighbours are."""
     residuals, use = [], []
     for record in long_records(train, chosen.problem.cutoff):
         for part in chosen.problem.states(record):
-            residuals.append(part.tau - chosen.problem.seen_torques(part, x))
+            residuals.append(part.tau - chosen.problem.seen_torques(part, found.x))
             use.append(part.use)
-    return residuals, use
+    return repetition(residuals, use, int(free.sum()) - found.open.shape[1])
 
 
 def _impossible(template: Template, x: np.ndarray, robot: Robot, request: Request) -> list[str]:

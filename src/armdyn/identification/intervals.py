@@ -210,7 +210,7 @@ def rows_of(problem: Problem, motion: Kinematics, greatest: np.ndarray) -> np.nd
     """
     slow = _CREEP * np.broadcast_to(greatest, motion.qd.shape)
     qd = np.where(motion.qd == 0, slow, motion.qd)
-    return problem(Kinematics(motion.q, qd, motion.qdd))
+    return np.asarray(problem(Kinematics(motion.q, qd, motion.qdd)))
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,7 @@ class Evidence:
 
     def variance(self, Y: np.ndarray) -> np.ndarray:
         """(M, n) of predictions, as far as it comes with the parameters; infinite as `leverage` is."""
-        return np.maximum(self.leverage(Y), _SOME * np.square(Y @ self.halves).mean(-1))
+        return np.asarray(np.maximum(self.leverage(Y), _SOME * np.square(Y @ self.halves).mean(-1)))
 
     def _hidden(self, Y: np.ndarray) -> np.ndarray:
         """(M, n) bool: rows with a part in open directions."""

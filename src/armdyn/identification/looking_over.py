@@ -81,11 +81,19 @@ def dead_channels(robot: Robot, record: Record) -> Iterator[str]:
             yield f"{found}: a dead channel?"
 
 
-def notes_about(robot: Robot, record: Record) -> Iterator[str]:
+def notes_about(robot: Robot, record: Record, noisy: np.ndarray) -> Iterator[str]:
     """What is no fault but good to know: joints that do not move, coarse encoders."""
     still = [j for j in range(record.n) if not np.ptp(record.q[:, j])]
     if still:
-        yield f"{', '.join(joint_name(robot, j) for j in still)}: the position never changes"
+        for what, some in (
+            ("the position never changes", [j for j in still if not noisy[j]]),
+            (
+                "the position shows noise and no motion; taken as standing still",
+                [j for j in still if noisy[j]],
+            ),
+        ):
+            if some:
+                yield f"{', '.join(joint_name(robot, j) for j in some)}: {what}"
     for j in range(record.n):
         steps = np.abs(np.diff(record.q[:, j]))
         if not steps.any():
@@ -225,7 +233,9 @@ def _refuse_running_back(found: Kept) -> None:
         after <= found.t[0] + RESTART * (before - found.t[0]) and len(rest) > 1 and (rest >= after).all()
     )
     if restarts or (len(back) == 1 and len(rest) > 3 and rest[-1] < before):
-        raise found.refusal(f"{what}: these look like two recordings in one log; log.split() separates them")
+        raise found.refusal(
+            f"{what}: these look like two recordings in one log; cut it there, as log.split() does"
+        )
     raise found.refusal(
         f"{what}: which samples follow each other is not known; put the rows in order, or leave wrong "
         "ones out"
@@ -666,6 +676,34 @@ def _flat(top: np.ndarray) -> int:
     return sum(stop - start for start, stop in runs(top) if stop - start >= FLAT)
 
 
+MOVED = 1e-3  # rad or m: farther than sensors wander at rest,
+SEEN = 1e-6  # and what a motion without noise must exceed
+UNLIKE = 1.5  # squares of changes over those about the mean: noise has 2, a motion hardly anything
+FLICKER = 4.0  # steps of an encoder within which a position is one place
+
+
+def seen_to_move(q: np.ndarray) -> np.ndarray:
+    """(n,) bool: joints that are seen to move in q (samples, n).
+
+    What differs from sample to sample is noise: of a motion, neighbouring samples are more alike than distant
+    ones. A joint that stays within `MOVED` also has to go farther than `SEEN` and than some encoder steps.
+    """
+    if len(q) < 2:
+        return np.zeros(q.shape[1], bool)
+    changes, travel = np.abs(np.diff(q, axis=0)), np.ptp(q, axis=0)
+    unlike = np.square(changes).sum(0) / np.maximum(np.square(q - q.mean(0)).sum(0), 1e-300)  # 2 of noise
+    far = travel > SEEN
+    if len(q) > WINDOW:
+        far &= travel > FLICKER * np.where(changes > 0, changes, np.inf).min(0)
+    return np.asarray((travel > MOVED) & (unlike < UNLIKE) | far & (unlike < 1))
+
+
+def _without_noise_at_rest(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """q (samples, n) in which joints that stand still are in one place; and (n,) bool, which had noise."""
+    noisy = ~seen_to_move(q) & (np.ptp(q, axis=0) > 0)
+    return np.where(noisy, np.median(q, axis=0), q) if noisy.any() else q, noisy
+
+
 def moving(q: np.ndarray) -> np.ndarray:
     """(samples,) bool: whether any joint moves just there."""
     steps = (np.diff(q, axis=0) != 0).any(1)
@@ -827,8 +865,7 @@ def transmission(log: Log, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
     n = robot.n - len(robot.model.elastic)  # torques act on as many coordinates
     if real.sum() != n:
         raise IdentificationError(
-            f"{log.name}: '{robot.name}' has motors at {real.sum()} of its {n} joints; "
-            "give transmission= to Log"
+            f"{log.name}: '{robot.name}' has motors at {real.sum()} of its {n} joints; give transmission="
         )
     K, shift = robot.transmission[real], robot.drives.shift[real]
     if np.linalg.matrix_rank(K) < n:
@@ -844,10 +881,10 @@ def constants(log: Log, robot: Robot) -> np.ndarray:
         return log.torque_constant
     found = robot.drives.torque_constant[list(robot.drives.geared)]
     if len(found) != robot.n - len(robot.model.elastic):
-        raise IdentificationError(f"{log.name}: currents need torque constants: give torque_constant= to Log")
+        raise IdentificationError(f"{log.name}: currents need torque constants: give torque_constant=")
     if (found == 1).all():
         text = f"all torque constants of '{robot.name}' are 1 N m/A, which is what they are where "
-        text += "a description does not give them; give torque_constant= to Log if they differ"
+        text += "a description does not give them; where they differ, give torque_constant="
         warn([Remark(text, "warning", log.name)], IdentificationWarning, 6)
     return found
 
@@ -995,6 +1032,7 @@ def _look_over(log: Log, robot: Robot, delay: float | str, sensor: bool) -> Reco
         h, felt = look_at_wrench(found, channels["wrench"], moving(positions))
         contact = contact_torques(robot, q, h, log.wrench_frame)
     _refuse_without_torques(log, channel, tau, used & felt[:, None])
+    q, noisy = (q, np.zeros(robot.n, bool)) if derivatives else _without_noise_at_rest(q)
     record = Record(
         t=found.t,
         q=q,
@@ -1017,7 +1055,7 @@ def _look_over(log: Log, robot: Robot, delay: float | str, sensor: bool) -> Reco
     texts = [*warnings_about(robot, record), *([] if sensor else dead_channels(robot, record))]
     doubts = [Remark(text, "warning", log.name) for text in texts]
     warn(doubts, IdentificationWarning, 4)
-    notes = map(Remark, notes_about(robot, record))
+    notes = map(Remark, notes_about(robot, record, noisy))
     record = _aligned(robot, replace(record, remarks=(*record.remarks, *notes, *doubts)), delay)
     felt = felt[np.isin(found.rows, record.rows)]  # torques of other instants may be here now
     return replace(record, usable=record.usable & felt[:, None])

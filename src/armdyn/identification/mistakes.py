@@ -19,6 +19,7 @@ from armdyn.identification.log import Record
 from armdyn.identification.regression import RANK, Problem, column_scales, triangular
 from armdyn.identification.signals import Kinematics, cutoff_of_motion, states
 from armdyn.identification.template import make_template
+from armdyn.model.friction import TERMS
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_name, revolute_joints
 
@@ -28,6 +29,10 @@ CUTOFF = 10.0  # Hz, at most: slower than noise, faster than most motions of arm
 BAD = 0.08  # of the torques: a model that leaves more unexplained has the log read in other ways
 AS_GOOD = 1.1  # times the misfit of the best reading: of such ones the first counts, which is the simplest
 STEP = 0.7  # of the misfit: what another reading must reach
+GOOD, HALF = (
+    0.003,
+    0.5,
+)  # a model that leaves less is right; above it, one joint's torques turned must reach half
 SURE = 6.0  # standard errors: what is so far below zero is below it
 ALONE = 1.1  # times the misfit: one joint's torques may be turned for no more than this
 MOST = 10  # joints: of more, there are too many ways to read a log
@@ -160,8 +165,8 @@ class Sketch:
         return np.array(found)
 
     def powers(self, sample: Sample) -> np.ndarray:
-        """(n + 1, p) forms that are positive where friction brakes: its power, of all joints and of each."""
-        columns = [p for p, _, term in self.problem.friction if term != "offset"]
+        """(n + 1, p) forms that are positive where friction brakes: its power in all joints, and in each."""
+        columns = [p for p, _, term in self.problem.friction if TERMS[term].brakes]
         Y = np.zeros((*sample.q.shape, len(self.problem.template.prior)))
         Y[..., columns] = self.problem(sample.motion)[..., columns]
         each = np.einsum("mj,mjp->jp", sample.qd, Y)
@@ -182,7 +187,7 @@ def mistakes(robot: Robot, records: Sequence[Record]) -> list[Mistake]:
         return []
     before = sketch.misfit(sample)
     readings: list[Reading] = []
-    if before > BAD and robot.n <= MOST:
+    if before > GOOD and robot.n <= MOST:
         readings = _better_readings(sketch, sample, before)
         for reading in readings:
             sample = reading.sample
@@ -213,9 +218,9 @@ def _reversed(robot: Robot, signs: np.ndarray, certain: bool) -> Mistake:
 def _turned(sketch: Sketch, sample: Sample) -> tuple[np.ndarray, bool]:
     """(n,) −1 for joints whose torques have the other sign, and whether all have it, beyond doubt.
 
-    All are turned where inertia along the motion is negative, or friction drives, and neither speaks against
-    it; in doubt the description's torques tell. Those of one joint are turned where its friction drives, its
-    inertia does not speak against it, and the model fits as well.
+    it; in doubt the description's torques tell. Those of one joint are turned where its friction drives or
+    its inertia is negative, the other does not speak against it, and the model fits as well.
+    inertia is negative, the other does not speak against it, and the model fits as well.
     """
     n = sample.q.shape[1]
     z = sketch.certainty(sample, np.vstack([sketch.inertias(sample), sketch.powers(sample)]))
@@ -228,7 +233,9 @@ def _turned(sketch: Sketch, sample: Sample) -> tuple[np.ndarray, bool]:
     if turned:
         signs, inertia, power = -signs, -inertia, -power
     misfit = sketch.misfit(sample)
-    for j in np.flatnonzero((power[1:] < -SURE) & (inertia[1:] < none)).tolist():
+    doubtful = (power[1:] < -SURE) & (inertia[1:] < none)
+    doubtful |= (inertia[1:] < -SURE) & (power[1:] < none)
+    for j in np.flatnonzero(doubtful).tolist():
         other = np.where(np.arange(n) == j, -1.0, 1.0)
         if sketch.misfit(sample.turned(other)) < ALONE * misfit:
             signs = signs * other
@@ -269,17 +276,24 @@ class Reading:
 
 
 def _better_readings(sketch: Sketch, sample: Sample, misfit: float) -> list[Reading]:
-    """Other readings, one upon the other, while each is clearly better."""
+    """Other readings, one upon the other, while each is clearly better; of a fair fit only other signs."""
     found: list[Reading] = []
-    while misfit > BAD and len(found) < sample.q.shape[1]:
-        tried = list(_readings(sketch, found[-1].sample if found else sample))
+    while misfit > GOOD and len(found) < sample.q.shape[1]:
+        now, bad = found[-1].sample if found else sample, misfit > BAD
+        tried = list(_readings(sketch, now) if bad else _turns(now))
         misfits = [sketch.misfit(reading.sample) for reading in tried]
-        if (least := min(misfits)) > STEP * misfit:
+        if (least := min(misfits)) > (STEP if bad else HALF) * misfit:
             break
         k = next(k for k, x in enumerate(misfits) if x <= AS_GOOD * least)
         found.append(tried[k])
         misfit = misfits[k]
     return found
+
+
+def _turns(sample: Sample) -> Iterator[Reading]:
+    """The sample with the torques of one joint turned."""
+    for sign in 1 - 2 * np.eye(sample.q.shape[1]):
+        yield Reading("", sample.turned(sign), sign)
 
 
 def _readings(sketch: Sketch, sample: Sample) -> Iterator[Reading]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import factorial
 from typing import TypeAlias
 
 import numpy as np
@@ -24,6 +25,8 @@ _LEAST = 1e-6  # of the rate: filters with a lower cut-off are only rounding
 _SETTLES = 9  # the signal is continued by this many 1/cut-off beyond each end, as so many inside say
 _BEYOND = 1.5  # 1/cut-off beyond an end in which the filtered signal has to be its own continuation,
 _PROBES = 8  # at so many instants
+_LOOK = 0.1  # 1/cut-off at an end: there a motion that starts or stops is slower
+_RESTING = 0.2  # than this part of its usual speed, all joints together
 
 # Differences of fourth order at the first two instants; those at the last two mirror them.
 _FIRST = np.array([[-25, 48, -36, 16, -3], [-3, -10, 18, -6, 1]]) / 12
@@ -55,30 +58,109 @@ def _filters(cutoff: float | None, rate: float) -> bool:
 
 def _forth_and_back(x: np.ndarray, ratio: float) -> np.ndarray:
     """x (K, c) low-passed; `ratio` is the cut-off over the rate."""
-    return np.asarray(sosfiltfilt(butter(ORDER, ratio, fs=1.0, output="sos"), x, axis=0, padlen=0))
+    return np.asarray(sosfiltfilt(_sections(ratio), x, axis=0, padlen=0))
+
+
+@lru_cache(maxsize=64)  # most of the time that a short signal takes
+def _sections(ratio: float) -> np.ndarray:
+    return np.asarray(butter(ORDER, ratio, fs=1.0, output="sos"))
 
 
 # A signal that ends in motion does not stop there. Whatever stands beyond an end reaches the filtered values
 # within about one 1/cut-off of it, so the signal is continued by that polynomial which the filter returns as
-# it is: filtered, the continued signal is the polynomial beyond the end. With cubic ones this would be the
-# smoothing spline of degree 7, or the smoother of Kalman, Rauch, Tung and Striebel for a motion whose fourth
-# derivative is white noise: inside, both have this very filter's gain 1/(1 + (f/cut-off)⁸). Cubic ones pass
-# more noise on than they gain.
+# it is: filtered, the continued signal is the polynomial beyond the end. A cubic one makes this the smoothing
+# spline of degree 7, or the smoother of Kalman, Rauch, Tung and Striebel for a motion whose fourth derivative
+# is white noise: inside, both have this very filter's gain 1/(1 + (f/cut-off)⁸). As in that smoother, motion
+# is known before it is seen: its velocity, acceleration and jerk are about what they usually are, and the
+# more noise there is in a cubic, the more it is drawn to zero. An arm that starts or stops is another thing:
+# it goes on straight.
 
 
-def _continued(x: np.ndarray, ratio: float, degrees: tuple[int, int] = (1, 1)) -> tuple[np.ndarray, int]:
-    """x (K, c) with polynomials of these degrees before and after it, and over how many instants each.
+def _continued(
+    x: np.ndarray, ratio: float, cubics: tuple[np.ndarray | None, ...] = (None, None)
+) -> tuple[np.ndarray, int]:
+    """x (K, c) with polynomials before and after it, and over how many instants each.
 
-    A signal of less than one 1/cut-off gets lower degrees.
+    They are those of the coefficients (4, c), straight lines where None.
     """
     ratio = float(f"{ratio:.8g}")  # rates that differ by rounding are continued alike
-    beyond = int(np.ceil(_SETTLES / ratio))
-    window = min(len(x), beyond)
+    beyond, window = _reach(x, ratio)
     ends = []
-    for y, degree in zip((x, x[::-1]), degrees, strict=True):
-        powers, fit = _continuation(ratio, window, beyond, min(degree, int(2 * len(x) * ratio)))
-        ends.append(y[0] + powers @ (fit @ (y[:window] - y[0])))
+    for y, cubic in zip((x, x[::-1]), cubics, strict=True):
+        powers, fit = _continuation(ratio, window, beyond, _degree(x, ratio, 1 if cubic is None else 3))
+        ends.append(y[0] + powers @ (fit @ (y[:window] - y[0]) if cubic is None else cubic))
     return np.concatenate([ends[0][::-1], x, ends[1]]), beyond
+
+
+def _reach(x: np.ndarray, ratio: float) -> tuple[int, int]:
+    """Over how many instants x is continued, and how many of its own say how."""
+    beyond = int(np.ceil(_SETTLES / ratio))
+    return beyond, min(len(x), beyond)
+
+
+def _degree(x: np.ndarray, ratio: float, wanted: int) -> int:
+    """A signal of less than one 1/cut-off gets lower degrees."""
+    return min(wanted, int(2 * len(x) * ratio))
+
+
+def passed(x: np.ndarray, cutoff: float | None, rate: float) -> tuple[np.ndarray, int]:
+    """A motion x (K, c) low-passed, with as many instants before and after it as it says."""
+    if not _filters(cutoff, rate):
+        return x, 0
+    assert cutoff is not None
+    wide, beyond = _continued(x, cutoff / rate, _cubics(x, cutoff / rate))
+    return _forth_and_back(wide, cutoff / rate), beyond
+
+
+def under_way(x: np.ndarray, cutoff: float, rate: float) -> tuple[bool, bool]:
+    """Whether the motion x (K, c) goes on at its first and last instants: it neither starts nor stops."""
+    first, last = _cubics(x, cutoff / rate)
+    return first is not None, last is not None
+
+
+def _cubics(x: np.ndarray, ratio: float) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Coefficients (4, c) of the cubics along which x (K, c) goes on at both ends; None where it is at rest.
+
+    Time counts from the end outward in 1/(2π cut-off).
+    """
+    ratio = float(f"{ratio:.8g}")
+    if _degree(x, ratio, 3) < 3:
+        return None, None
+    beyond, window = _reach(x, ratio)
+    fit = _continuation(ratio, window, beyond, 3)[1]
+    sure = np.linalg.inv(fit @ fit.T)
+    found: list[np.ndarray | None] = []
+    for y in (x[:window], x[::-1][:window]):
+        noise, usual = _usual_motion(y, ratio)
+        moves = usual[2] > 0
+        if not moves.any():
+            found.append(None)
+            continue
+        c = fit @ (y - y[0])
+        pull = np.zeros_like(c)
+        np.divide(noise, usual, out=pull, where=usual > 0)
+        pull[0] = 0.0  # the place is known from the samples alone
+        c = np.linalg.solve(sure + pull.T[:, :, None] * np.eye(4), (sure @ c).T[..., None])[..., 0].T
+        rows = min(max(2, int(np.ceil(_LOOK / ratio))), len(y))
+        half = rows // 2
+        went = np.square(y[rows - half : rows].mean(0) - y[:half].mean(0)) - 2 * noise / half
+        speed = went / np.square(2 * np.pi * ratio * (rows - half))
+        found.append(c if (speed[moves] / usual[1, moves]).mean() > _RESTING**2 else None)
+    return found[0], found[1]
+
+
+def _usual_motion(x: np.ndarray, ratio: float) -> tuple[np.ndarray, np.ndarray]:
+    """Variance (c,) of the noise of x (K, c), and mean squares (4, c) of the coefficients of its cubics."""
+    wide, beyond = _continued(x, ratio)
+    smooth = _forth_and_back(wide, ratio)[beyond:-beyond]
+    edge = int(min(1 / ratio, len(x) / 4))
+    inside = slice(edge, len(x) - edge)
+    usual = np.zeros((4, x.shape[1]))
+    y = smooth
+    for k in range(1, 4):
+        y = np.gradient(y, 2 * np.pi * ratio, axis=0)
+        usual[k] = np.square(y[inside]).mean(0) / factorial(k) ** 2
+    return np.asarray((x - smooth)[inside].var(0)), usual
 
 
 @lru_cache(maxsize=64)
@@ -234,8 +316,6 @@ def cutoff_of_motion(record: Record) -> float | None:
 
 _AT_REST = 1e-9  # of a joint's greatest speed
 _ROUNDING = 1e-13  # of a position, per sample
-_LOOK = 0.1  # 1/cut-off at an end: how fast joints are there is seen in it
-_USUAL = 0.2  # of their root mean square: most joints of an arm that neither starts nor stops are as fast
 
 
 @dataclass(frozen=True)
@@ -279,36 +359,16 @@ def on_grid(record: Record, segment: Segment, cutoff: float | None) -> Kinematic
 def smoothed(
     q: np.ndarray, cutoff: float | None, rate: float, measured: np.ndarray | None = None
 ) -> Kinematics:
-    """Positions (K, n) low-passed, and their derivatives; velocities that were measured are low-passed too.
-
-    Beyond an end that the arm passes through it keeps its acceleration; where it starts or stops, it goes on
-    straight.
-    """
-    wide, beyond = q, 0
-    if _filters(cutoff, rate):
-        assert cutoff is not None
-        starts, stops = _under_way(q, cutoff, rate)
-        wide, beyond = _continued(q, cutoff / rate, (1 + starts, 1 + stops))
-        wide = _forth_and_back(wide, cutoff / rate)
+    """Positions (K, n) low-passed, and their derivatives; measured velocities are low-passed too."""
+    wide, beyond = passed(q, cutoff, rate)
     first = derivative(wide, rate)
     own = slice(beyond, len(wide) - beyond)
     smooth = wide[own]
     if measured is not None:
-        qd = low_pass(measured, cutoff, rate)
-        return Kinematics(smooth, qd, derivative(qd, rate))
+        qd, beyond = passed(measured, cutoff, rate)
+        own = slice(beyond, len(qd) - beyond)
+        return Kinematics(smooth, qd[own], derivative(qd, rate)[own])
     return Kinematics(smooth, _resting(first[own], smooth, rate), derivative(first, rate)[own])
-
-
-def _under_way(q: np.ndarray, cutoff: float, rate: float) -> tuple[bool, bool]:
-    """Whether most joints have about their usual speeds at the first and at the last instants of q (K, n)."""
-    q = q[:, np.ptp(q, axis=0) > 0]
-    if not q.size:
-        return False, False
-    rows = min(max(2, int(np.ceil(_LOOK * rate / cutoff))), len(q))
-    half = rows // 2
-    usual = np.sqrt(np.square(np.diff(q, axis=0)).mean(0)) * (rows - half)
-    first, last = (np.abs(x[-half:].mean(0) - x[:half].mean(0)) / usual for x in (q[:rows], q[-rows:]))
-    return bool(np.median(first) >= _USUAL), bool(np.median(last) >= _USUAL)
 
 
 def _resting(qd: np.ndarray, q: np.ndarray, rate: float) -> np.ndarray:
@@ -433,7 +493,7 @@ def _states(
     used, own, rate = record.usable[segment.nearest], record.own[segment.nearest, None], segment.rate
     if cutoff is None or fastest is None:
         return States(motion, tau[:, 0], used & own, rate, cutoff, tau[:, 1])
-    ends = [_NOISY if passes else _STARTING for passes in _under_way(segment.gridded(record.q), cutoff, rate)]
+    ends = [_NOISY if passes else _STARTING for passes in under_way(segment.gridded(record.q), cutoff, rate)]
     first, last = (min(int(np.ceil(share * rate / cutoff)), len(tau) // 4) for share in ends)
     used[:first] = used[len(tau) - last :] = False
     thin = max(1, int(rate / (DENSE * fastest) + _SAME_RATE))

@@ -19,6 +19,7 @@ from armdyn.model.parts import Link, Motor
 from armdyn.model.robot_model import idlers, is_coupled, joint_friction
 from armdyn.model.vector import apply
 from armdyn.robot import Robot
+from armdyn.robot.base_parameters import BaseParameters
 from armdyn.robot.friction import speeds_of
 
 _ONE = Expression.of(1)  # stands for a coefficient until it is estimated, so that the robot has it
@@ -55,6 +56,11 @@ class Template:
     @property
     def layout(self) -> tuple[Parameter, ...]:
         return layout(self.robot.model)
+
+    @cached_property
+    def base(self) -> BaseParameters:
+        """The combinations of its parameters that torques can show."""
+        return self.robot.base_parameters(friction=True, route="numeric")
 
     def with_widths(self, width: np.ndarray) -> Template:
         """With these widths (E,) of the sign of each surface, in the place of the description's."""

@@ -210,10 +210,7 @@ class SpeedParts:
 
     def loaded(self, rate: Any) -> np.ndarray:
         """Load friction (N, n) in parts of |τ_r| at a rate, or at one per state (N, 1)."""
-        if not self.slowness.any():
-            return self.load
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(self.load * np.where(self.slowness > 0, np.tanh(rate / self.slowness), 1.0))
+        return share_at(self.load, self.slowness, rate)
 
     def slope(self, rate: Any) -> np.ndarray:
         """Its derivative (N, n) by the rate."""
@@ -236,6 +233,14 @@ class SpeedParts:
         rigid = rate * rate * self.squared + self.static - self.offset + further
         friction = rate * self.linear + self.dry + self.offset + self.loaded(rate) * np.abs(rigid)
         return np.asarray(rigid + friction + self.curved(rate))
+
+
+def share_at(load: np.ndarray, slowness: np.ndarray, rate: Any) -> np.ndarray:
+    """What part of |τ_r| load friction is at a rate: with a width it fades with the speed."""
+    if not slowness.any():
+        return load
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(load * np.where(slowness > 0, np.tanh(rate / slowness), 1.0))
 
 
 def speed_parts(robot: Robot, q: Any, qd: Any, qdd: Any, wrench: SteadyWrench = None) -> SpeedParts:

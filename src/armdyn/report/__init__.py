@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from armdyn.report.exercises.exercise import Exercise, exercise
     from armdyn.report.fit.estimates import plot_correlation, plot_estimates, plot_friction, plot_residuals
     from armdyn.report.fit.excitation import plot_singular_values
+    from armdyn.report.fit.look import plot_look, plot_noise, plot_speeds
     from armdyn.report.fit.signals import plot_cutoffs, plot_log, plot_signals
     from armdyn.report.fit.summary import plot_prediction
-    from armdyn.report.report import write_fit_report, write_report
+    from armdyn.report.report import write_fit_report, write_look_report, write_report
     from armdyn.report.sections.ellipsoids import plot_dynamic_ellipsoid, plot_ellipsoids
     from armdyn.report.sections.motion import plot_contributions, plot_strobe, plot_tip, plot_trajectory
     from armdyn.report.sections.motors import plot_motor_loads
@@ -43,9 +44,10 @@ _MODULES = {  # by module, the names that are found in it
     "exercises.exercise": "Exercise exercise",
     "fit.estimates": "plot_correlation plot_estimates plot_friction plot_residuals",
     "fit.excitation": "plot_singular_values",
+    "fit.look": "plot_look plot_noise plot_speeds",
     "fit.signals": "plot_cutoffs plot_log plot_signals",
     "fit.summary": "plot_prediction",
-    "report": "write_fit_report write_report",
+    "report": "write_fit_report write_look_report write_report",
     "sections.ellipsoids": "plot_dynamic_ellipsoid plot_ellipsoids",
     "sections.motion": "plot_contributions plot_strobe plot_tip plot_trajectory",
     "sections.motors": "plot_motor_loads",
@@ -72,7 +74,9 @@ __all__ = [
     "plot_estimates",
     "plot_friction",
     "plot_log",
+    "plot_look",
     "plot_motor_loads",
+    "plot_noise",
     "plot_path_speed",
     "plot_prediction",
     "plot_residuals",
@@ -81,11 +85,13 @@ __all__ = [
     "plot_scaling",
     "plot_signals",
     "plot_singular_values",
+    "plot_speeds",
     "plot_strobe",
     "plot_tip",
     "plot_trajectory",
     "random_arm",
     "write_fit_report",
+    "write_look_report",
     "write_report",
 ]
 

@@ -13,11 +13,13 @@ from armdyn.drawing.errors import ReportError
 from armdyn.expression import ArmdynError
 from armdyn.files import write_whole
 from armdyn.identification.fit import Fit
+from armdyn.identification.look import Look
 from armdyn.motion.trajectory import Trajectory
 from armdyn.progress import progress_bar, stage
 from armdyn.report.fit.coverage import write_coverage
 from armdyn.report.fit.estimates import write_estimates, write_friction, write_residuals
 from armdyn.report.fit.excitation import write_excitation
+from armdyn.report.fit.look import write_advice, write_joints, write_noise, write_parameters
 from armdyn.report.fit.signals import write_signals
 from armdyn.report.fit.structure import write_structure, write_unknown
 from armdyn.report.fit.subject import FitSubject
@@ -69,6 +71,13 @@ FIT_SECTIONS = (
     Section("residuals", "What is left", write_residuals),
     Section("coverage", "Where the model holds", write_coverage),
     Section("unknown", "What is not known, and which motion would show it", write_unknown),
+)
+
+LOOK_SECTIONS = (
+    Section("advice", "What the logs are worth", write_advice),
+    Section("joints", "How the joints moved", write_joints),
+    Section("noise", "Noise", write_noise),
+    Section("parameters", "What can be identified", write_parameters),
 )
 
 
@@ -143,6 +152,21 @@ def write_fit_report(
         page = Page(title, "what a fit found and what it is worth", Made.of(fit.described, date))
         text = _filled(page, FIT_SECTIONS, subject).html()
     return write_whole(path, text, ReportError)
+
+
+def write_look_report(
+    look: Look, path: str | Path, *, date: Day = None, progress: bool | None = None
+) -> Path:
+    """Write what `look` found to one HTML file that needs nothing else, and return its path.
+
+    What to record next, motion and torques of each joint, histograms of speeds, noise with its spectra, and
+    what can be identified. `date` and `progress` as in `write_report`.
+    """
+    with progress_bar("report", progress):
+        page = Page(
+            f"{look.robot.name}: {', '.join(look.logs)}", "what the logs are worth", Made.of(look.robot, date)
+        )
+        return write_whole(path, _filled(page, LOOK_SECTIONS, look).html(), ReportError)
 
 
 def _filled(page: Page, sections: Iterable[Section], subject: Any) -> Page:

@@ -114,7 +114,9 @@ def test_two_recordings_in_one_are_refused_and_split():
     both = Log(
         *(np.concatenate([getattr(x, name) for x in (a, b)]) for name in ("t", "q", "tau")), name="day"
     )
-    with pytest.raises(IdentificationError, match=r"row 2000: .* two recordings in one log; log.split\(\)"):
+    with pytest.raises(
+        IdentificationError, match=r"row 2000: .* two recordings in one log; cut it there, as log.split\(\)"
+    ):
         looked_over(both)
     first, second = both.split()
     np.testing.assert_array_equal(first.q, a.q)

@@ -30,7 +30,7 @@ from armdyn.motion.timing.path import (
 )
 from armdyn.motion.timing.retime import checked_dwells, stretched, with_instants
 from armdyn.motion.timing.scaling import rate_within, scaled_within
-from armdyn.motion.torques import SpeedParts, SteadyWrench, check_timed, loaded_parts, steady_wrench
+from armdyn.motion.torques import SpeedParts, SteadyWrench, check_timed, loaded_parts, share_at, steady_wrench
 from armdyn.motion.trajectory import Samples, Trajectory
 from armdyn.progress import stage
 from armdyn.robot import Robot
@@ -54,7 +54,8 @@ from armdyn.robot.joints import JointLimits
 # A motor that drives several joints has a row R τ, and so have all coefficients. With load friction this is
 # Σ_j R_j (τ_rj + Fl_j s_j |τ_rj|) + R f. Where R_j Fl_j s_j > 0 the term is the larger one of two that are
 # linear, and both are held against the upper limit; where it is negative, load friction would help and is not
-# counted. So limits are kept, and the motion is somewhat slower than it could be.
+# counted. So limits are kept, and the motion is somewhat slower than it could be. Load friction with a width
+# fades with the speed; its part is that at the tangent's point.
 
 
 Curved: TypeAlias = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -139,6 +140,7 @@ class PathLimits:
     inner: np.ndarray  # (N, 5) of x at the points
     rubs: np.ndarray  # (N, 5, m) the part of c that is friction
     load: np.ndarray  # (N, 5, m) Fl s of load friction
+    slowness: np.ndarray  # (N, 5, m) of load friction with a width: its part at √x is Fl s tanh(√x/slowness)
     stops: np.ndarray  # (N, 5) whether the path is at rest there
     curved: Curved | None  # friction and its slope by x (N, 5, m), of √x (N, 5, 1)
     further: PathLimits | None = None
@@ -205,9 +207,10 @@ def _path_limits(grid: PathGrid, torques: PathTorques, limits: MotionLimits, kep
         dry = of_torque(torques.parts.dry[stops, column])
         low[stops, column, :first] += np.maximum(dry, 0.0)
         high[stops, column, :first] += np.minimum(dry, 0.0)
-    load = np.zeros(shape)
+    load, slowness = np.zeros(shape), np.zeros(shape)
     if torques.parts.load.any():  # rows of joints only
         load[..., :first] = torques.parts.load[..., kept]
+        slowness[..., :first] = torques.parts.slowness[..., kept]
 
     def curved(root: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         value, slope = torques.curved(root)
@@ -230,6 +233,7 @@ def _path_limits(grid: PathGrid, torques: PathTorques, limits: MotionLimits, kep
         inner=speed,
         rubs=rows(torques.rubs),
         load=load,
+        slowness=slowness,
         stops=at_rest,
         curved=curved if torques.is_curved else None,
     )
@@ -297,6 +301,7 @@ def _one_limit_each(
         high=high,
         rubs=rubs,
         load=np.zeros(rubs.shape),
+        slowness=np.zeros(rubs.shape),
         curved=curved if torques.is_curved else None,
     )
 
@@ -328,15 +333,21 @@ def _linear(limits: PathLimits, x: np.ndarray | None) -> Linear:
             b, c = b + np.where(moves, slope, 0.0), c + np.where(moves, value - slope * root * root, 0.0)
     if limits.load.any():
         friction = c if x is None else c + b * x[..., None]
-        return _one_sided(limits, b, c, *_load_factors(limits, friction))
+        load = limits.load if x is None else share_at(limits.load, limits.slowness, root)
+        return _one_sided(limits, b, c, *_load_factors(limits, load, friction))
     a, b, c = limits.a, limits.b + b, limits.c - limits.rubs + c
     return a + limits.ahead[..., None] * b, b, limits.low - c, limits.high - c
 
 
-def _load_factors(limits: PathLimits, friction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Factors of τ_r in the rows that bound torques above and below, where all other friction is given."""
-    above = 1 + np.where(limits.high >= friction, limits.load, -limits.load)
-    below = 1 - np.where(limits.low <= friction, limits.load, -limits.load)
+def _load_factors(
+    limits: PathLimits, load: np.ndarray, friction: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Factors of τ_r in the rows that bound torques above and below, where all other friction is given.
+
+    `load` (N, 5, m) is the part of |τ_r| that load friction is.
+    """
+    above = 1 + np.where(limits.high >= friction, load, -load)
+    below = 1 - np.where(limits.low <= friction, load, -load)
     rest = limits.stops[..., None]  # friction that a load adds does not help there either
     return np.where(rest, np.maximum(above, 1), above), np.where(rest, np.maximum(below, 1), below)
 
