@@ -340,7 +340,7 @@ def table_of_pairs(rows: list[dict[str, Any]], console: Console, basis: str) -> 
                 if some["rich"] is not False:
                     mine["rich"].append(ratio)
                 if some["rich"]:
-                    mine["simulated"].append(ratio)
+                    mine["simulated"].append((ratio, pair[1]))
             cells += [f"{100 * row['all']:.2f}", "" if ratio is None else f"{ratio:.3f}", f"{ends:.2f}"]
         table.add_row(*cells)
     console.print(table)
@@ -354,7 +354,11 @@ def told(name: str, mine: dict[str, Any], console: Console) -> dict[str, Any]:
         "pairs": len(mine["ratios"]),
         "rich_pairs": len(mine["rich"]),
         "median_rich": _median(mine["rich"]),
-        "median_rich_simulated": _median(mine["simulated"]),
+        "median_rich_simulated": _median([x for x, _ in mine["simulated"]]),
+    }
+    for given in rubbing_arms.MOTIONS:
+        found[f"median_rich_from_{given}"] = _median([x for x, own in mine["simulated"] if own == given])
+    found |= {
         "worse": sum(x > WORSE for x, _ in mine["ratios"]),
         "worst": worst[0],
         "worst_pair": worst[1],
@@ -365,7 +369,8 @@ def told(name: str, mine: dict[str, Any], console: Console) -> dict[str, Any]:
     texts = [
         f"median {found['median_rich']:.3f} of plain over {len(mine['rich'])} pairs of real arms and of",
         "simulated ones with more than plain friction",
-        f"({found['median_rich_simulated']:.3f} over the simulated ones; to reach: {BETTER});",
+        f"({found['median_rich_simulated']:.3f} over the simulated ones: {found['median_rich_from_sines']:.3f}",
+        f"of fits of sines, {found['median_rich_from_moves']:.3f} of fits of moves; to reach: {BETTER});",
         f"worst {worst[0]:.3f} ({worst[1]}), {found['worse']} of {found['pairs']} above {WORSE};",
         f"all/inside at most {ends[0]:.2f} ({ends[1]}), {found['ends']} above {ENDS}",
     ]
