@@ -369,8 +369,9 @@ def told(name: str, mine: dict[str, Any], console: Console) -> dict[str, Any]:
     texts = [
         f"median {found['median_rich']:.3f} of plain over {len(mine['rich'])} pairs of real arms and of",
         "simulated ones with more than plain friction",
-        f"({found['median_rich_simulated']:.3f} over the simulated ones: {found['median_rich_from_sines']:.3f}",
-        f"of fits of sines, {found['median_rich_from_moves']:.3f} of fits of moves; to reach: {BETTER});",
+        f"({found['median_rich_simulated']:.3f} over the simulated ones:",
+        f"{found['median_rich_from_sines']:.3f} of fits of sines, {found['median_rich_from_moves']:.3f} of",
+        f"fits of moves; to reach: {BETTER});",
         f"worst {worst[0]:.3f} ({worst[1]}), {found['worse']} of {found['pairs']} above {WORSE};",
         f"all/inside at most {ends[0]:.2f} ({ends[1]}), {found['ends']} above {ENDS}",
     ]
