@@ -402,6 +402,7 @@ def table_of_curves(rows: list[dict[str, Any]], console: Console) -> dict[str, A
         "rms: median",
         "worst",
         "arms within 10 %",
+        "by rms",
         "joints within",
     ):
         table.add_column(name, justify="right")
@@ -417,13 +418,18 @@ def table_of_curves(rows: list[dict[str, Any]], console: Console) -> dict[str, A
                 "rms_median": float(np.median(rms)),
                 "rms_worst": float(rms.max()),
                 "arms_within": int((largest <= CURVE).sum()),
+                "arms_within_rms": int((rms <= CURVE).sum()),
                 "joints_within": float((joints <= CURVE).mean()),
             }
             found[f"{code} {fit} {share}"] = row
             percent = [
                 f"{100 * row[x]:.1f}" for x in ("largest_median", "largest_worst", "rms_median", "rms_worst")
             ]
-            within = [str(row["arms_within"]), f"{100 * row['joints_within']:.0f} %"]
+            within = [
+                str(row["arms_within"]),
+                str(row["arms_within_rms"]),
+                f"{100 * row['joints_within']:.0f} %",
+            ]
             table.add_row(code, fit, f"{100 * float(share):.0f} %", str(len(own)), *percent, *within)
     console.print(table)
     return found
