@@ -157,6 +157,8 @@ def test_parameters_and_energy_regressors_by_name():
         lambda robot, equations: equations.energy("link 3"),
         lambda robot, equations: equations.kinetic_energy.derivative("q3"),
         lambda robot, equations: equations.kinetic_energy.derivative("a1"),
+        lambda robot, equations: equations.velocity("link 1", at=["c1", 0, 0]),
+        lambda robot, equations: robot.equations(wrench=[1, 0, 0, 0, 0, 0]),
     ],
 )
 def test_what_there_is_not_is_named(ask):

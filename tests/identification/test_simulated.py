@@ -24,9 +24,11 @@ def test_base_parameters_of_any_arm_from_exact_states(plan, follows):
     model = Robot.from_dict(table_of(plan)).model
     robot = Robot(related(model, plan.seed) if follows else model)
     far = quietly(lambda: wrong(robot, plan.seed % 1000))
-    fit = quietly(lambda: identify(far, log_of(robot, motion_of(robot, plan.seed % 1000))))
-    assert distance(fit, robot) < 1e-9
-    assert not fit.not_shown.any()
+    log = log_of(robot, motion_of(robot, plan.seed % 1000))
+    free, fit = (quietly(lambda: identify(far, log, consistent=way)) for way in (False, None))
+    assert distance(free, robot) < 1e-9
+    assert distance(fit, robot) < 1e-7  # friction that is zero is a bound, which the solver meets so closely
+    assert not free.not_shown.any()
 
 
 @pytest.mark.parametrize(
@@ -35,7 +37,7 @@ def test_base_parameters_of_any_arm_from_exact_states(plan, follows):
 def test_base_parameters_of_bundled_arms_from_exact_states(name):
     robot = Robot.load(name)
     fit = identify(wrong(robot), log_of(robot, motion_of(robot)))
-    assert distance(fit, robot) < 1e-9
+    assert distance(fit, robot) < 1e-8  # to the rounding of the solver, where friction is none at all
     assert not fit.not_shown.any()
     assert fit.model.friction.terms == 0
     assert fit.model.damping == 0

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import strategies as st
 
 from armdyn import Expression, Inertia, box, cylinder, hollow_cylinder, point_mass, rod, sphere
-from armdyn.model import steiner
+from armdyn.model import ModelError, steiner
 from armdyn.model.inertia import TENSOR_KEYS
 from arms import assert_same, cloud, law, rational_rotation
+from golden_messages import golden_error
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
 
@@ -133,6 +134,25 @@ def test_a_placed_body_and_the_placed_cloud(seed):
     back = tuple(zip(*R, strict=True))
     home = body.placed(R, p).translated([-x for x in p]).rotated(back)
     assert home == body
+
+
+@pytest.mark.parametrize("third", [[0, 0, 2], ["0", 0, -1], np.array([0, 1e-5, 1])], ids=str)
+def test_axes_that_are_no_rotation_are_refused(third):
+    with golden_error(ModelError):
+        box(1, [1, 2, 3]).placed([[1, 0, 0], [0, 1, 0], third], [0, 0, 0])
+
+
+def test_a_body_by_its_centre_of_mass_takes_texts():
+    body = Inertia.at_com("m", ["l/2", 0, 0], [0, 0, 0, "m*l**2/12", 0, "m*l**2/12"])
+    assert body == rod("m", "l").translated(["l/2", 0, 0])
+    with golden_error(ModelError):
+        Inertia.at_com("m", ["l/2", 0, 0], [[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+
+
+def test_a_rotation_in_six_digits_is_one():
+    R = [[0.921061, -0.389418, 0], [0.389418, 0.921061, 0], [0, 0, 1]]
+    turned = box(1, [1, 2, 3]).rotated(R)
+    assert_same(float(turned.tensor[0]), 13 / 12 * 0.921061**2 + 10 / 12 * 0.389418**2)
 
 
 @law(st.integers(0, 9999), examples=20)

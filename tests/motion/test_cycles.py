@@ -66,6 +66,11 @@ def test_postures_that_are_not_there_are_refused(start):
         cycle(MOVE, start=start)
 
 
+def test_a_motion_of_a_robot_of_another_size_is_refused():
+    with golden_error(ArmdynError):
+        load_cycle(PUMA, "planar_line")
+
+
 def test_the_bundled_cycle_has_two_lines_an_arc_two_dwells_and_a_load(bundled):
     assert bundled_cycles() == ["planar_line", "planar_trapezoidal", "planar_triangular", NAME]
     labels = [part.motion.label for part in bundled.motion.evaluate.__self__.excerpts]

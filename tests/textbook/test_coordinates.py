@@ -210,6 +210,16 @@ def test_a_coordinate_may_be_a_sum_of_a_slide_and_a_turn():
         same_in_coordinates(robot, found, J, (state[:2], state[2:]))
 
 
+def test_a_slide_and_a_turn_behind_gears_are_evaluated_at_their_joints():
+    """The turn is no whole number of its motor's, so that every position in the entries is a joint's."""
+    robot = Robot.load("rp").with_motors(
+        {"arm": {"gear": 30, "inertia": 0.002}, "slider": {"gear": 80, "inertia": 0.001}}
+    )
+    found = robot.equations().in_motor_coordinates()
+    for state in STATES:
+        same_in_coordinates(robot, found, found.J, (state[:2], state[2:]))
+
+
 def wrist():
     """Pitch and roll behind a turning forearm; the motors turn by k(q2 + q3) and k(q2 − q3)."""
 

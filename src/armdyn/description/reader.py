@@ -11,13 +11,12 @@ from typing import Any, NoReturn
 from armdyn.description.frames import unit_vector
 from armdyn.description.source import BadNumber, DescriptionError
 from armdyn.expression import ZERO, Expression, ExpressionError, parse, shown
-from armdyn.model.errors import LARGEST, plain
-from armdyn.model.vector import IDENTITY, Matrix, Vector, cross, dot, multiply, transpose, vector
+from armdyn.model.errors import LARGEST, plain, rotation_problem
+from armdyn.model.vector import Matrix, Vector, vector
 from armdyn.names import one_line
 
 LONGEST = 20_000  # characters of an expression; bodies turned and shifted by symbols fill some thousands
 _REQUIRED = object()
-_NOT_ROTATION = 1e-9  # of R Rᵀ; matrices in printed digits are further off
 Symbols = dict[str, Expression | None]  # declared names and their values, None while free
 
 
@@ -115,12 +114,8 @@ class Reader:
     def rotation(self, key: str) -> Matrix:
         """Three rows of three numbers; where they have values, those of a rotation."""
         R = self.matrix(key)
-        if problem := _rotation_problem(R, self.values):
-            self.fail(
-                key,
-                f"{problem}; the rows of a rotation have length one and are perpendicular to each other, "
-                "and the third is the cross product of the others",
-            )
+        if problem := rotation_problem(R, self.values):
+            self.fail(key, problem)
         return R
 
     def flag(self, key: str, default: bool) -> bool:
@@ -162,15 +157,3 @@ class Reader:
                 self.fail("", f"expected a table whose keys are texts, found {shown(key)}")
             self.asked.add(key)
         return list(self.table)
-
-
-def _rotation_problem(R: Matrix, values: dict[str, Expression]) -> str | None:
-    """Words for a matrix that is not a rotation; None if it is one or has free symbols."""
-    if any(not Expression.of(x).symbols() <= values.keys() for row in R for x in row):
-        return None
-    M = vector(vector(Expression.of(x).value(values) for x in row) for row in R)
-    product = multiply(M, transpose(M))
-    error = max(abs(product[i][j] - IDENTITY[i][j]) for i in range(3) for j in range(3))
-    if error > _NOT_ROTATION:
-        return f"not a rotation: R Rᵀ differs from the identity by {error:.2g}"
-    return "not a rotation: its determinant is -1" if dot(cross(M[0], M[1]), M[2]) < 0 else None

@@ -261,8 +261,9 @@ class InCoordinates(Written):
     """Equations of motion in coordinates p: B p̈ + C ṗ + friction + g + springs + tip_torques = forces.
 
     The entries are numerators: B stands over `determinant`², C over `determinant`³, the vectors over
-    `determinant`, which is 1 where J is constant. Then q1 … are p, qd1 … are ṗ and c1 … the cosines of
-    `angles`; else all are those of the joints. Signs sgn1 … in friction are of the joints' speeds. `text`,
+    `determinant`, which is 1 where J is constant. Then qd1 … are ṗ, and q1 …, c1 … are those of p where all
+    `angles` are whole sums of p; else of the joints, `value(q=…, qd=…)` takes q and ṗ. With a J of the
+    configuration all are those of the joints. Signs sgn1 … in friction are of the joints' speeds. `text`,
     `latex`, `markdown` and `mathml` write all of it, with p and ṗ by their names.
     """
 
@@ -396,7 +397,7 @@ def _new_ring(basis: Basis, inverse: np.ndarray) -> tuple[Ring, list[str] | None
     for i, joint in enumerate(basis.joints):
         if joint == "prismatic":
             possible &= all(kinds[k] == joint for k in range(n) if not inverse[i][k].is_zero)
-    if not possible:
+    if not (possible and (whole or "prismatic" not in basis.joints)):  # q of an entry is of one kind
         return _ring_for(basis, inverse), None, tuple(_combination(row) for row in inverse)
     turning = tuple(k for k in range(n) if kinds[k] == "revolute")
     related = [turning] if turning and whole else []

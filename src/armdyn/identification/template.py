@@ -94,7 +94,13 @@ def _with_rotors(robot: Robot) -> RobotModel:
     none = model.rotors == "none" or all(link.motor is None for link in model.moving)
     own = {link.name for link in model.coordinates if link.motor is None}
     links = tuple(replace(link, motor=_motor(link)) if link.name in own else link for link in model.links)
+    if model.rotors == "none":  # links are what they are without the masses of motors
+        links = tuple(replace(link, motor=_light(link.motor)) for link in links)
     return replace(model, links=links, rotors="reflected" if none else model.rotors)
+
+
+def _light(motor: Motor | None) -> Motor | None:
+    return motor and replace(motor, mass=ZERO, transverse=ZERO)
 
 
 def _motor(link: Link) -> Motor:

@@ -14,7 +14,14 @@ from armdyn.model.errors import ModelError, number, numbers, plain, table, three
 from armdyn.model.friction import SINGLE, TERMS, Friction, levels
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, Tensor, asymmetry, matrix_tensor, tensor
 from armdyn.model.parts import JointSpring, Link, Motor, PointSpring, Transform
-from armdyn.model.robot_model import Converter, RobotModel, bodies_of, links_around, places_of
+from armdyn.model.robot_model import (
+    Converter,
+    RobotModel,
+    bodies_of,
+    links_around,
+    places_of,
+    symbol_name_problem,
+)
 from armdyn.model.vector import IDENTITY, ZERO3, Scalar, Vector, scale, vector
 from armdyn.names import listed, quoted, unused
 from armdyn.remarks import Remark
@@ -63,6 +70,9 @@ def point_named(model: RobotModel, link: str | None, at: At) -> tuple[str, Trans
     frame, label = (model.tool, "the tip") if link is None else (Transform(), label)
     if not isinstance(at, str):
         place = three("at", at)
+        for symbol in sorted({symbol for x in place for symbol in x.symbols()}):
+            if problem := symbol_name_problem(symbol):
+                raise ModelError(f"at: symbol {shown(symbol)}: {problem}; a point stands still in its link")
         return name, frame @ Transform(p=place), f"the point [{', '.join(map(str, place))}] of {label}"
     if word("at", at, ("frame", "com")) == "frame":
         return name, frame, label

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from armdyn.expression import ArmdynError, Expression, ExpressionError, expression, shown
-from armdyn.model.vector import Vector, vector
+from armdyn.model.vector import IDENTITY, Matrix, Vector, cross, dot, multiply, transpose, vector
 
 
 class ModelError(ArmdynError):
@@ -21,6 +21,7 @@ class PhysicsWarning(UserWarning):
 
 LARGEST = 10**300  # of a number in an expression
 _MOST = 10_000  # entries of an array that is made a list
+_NOT_ROTATION = 1e-9  # of R Rᵀ; matrices in printed digits are further off
 
 
 def plain(value: object) -> Any:
@@ -66,6 +67,28 @@ def numbers(name: str, value: object, count: int | None = None) -> list[Expressi
 
 def three(name: str, value: object) -> Vector:
     return vector(numbers(name, value, 3))
+
+
+def rotation_problem(R: Matrix, values: Mapping[str, Expression], most: float = _NOT_ROTATION) -> str | None:
+    """Words for a matrix that is not a rotation; None if it is one or has free symbols.
+
+    `most`: how far R Rᵀ may be from the identity.
+    """
+    if any(not Expression.of(x).symbols() <= values.keys() for row in R for x in row):
+        return None
+    M = vector(vector(Expression.of(x).value(values) for x in row) for row in R)
+    product = multiply(M, transpose(M))
+    error = max(abs(product[i][j] - IDENTITY[i][j]) for i in range(3) for j in range(3))
+    if error > most:
+        what = f"R Rᵀ differs from the identity by {error:.2g}"
+    elif dot(cross(M[0], M[1]), M[2]) < 0:
+        what = "its determinant is -1"
+    else:
+        return None
+    return (
+        f"not a rotation: {what}; the rows of a rotation have length one and are perpendicular to each "
+        "other, and the third is the cross product of the others"
+    )
 
 
 def at_least_zero(name: str, value: object) -> Expression:

@@ -17,7 +17,7 @@ import numpy as np
 
 from armdyn.display import Typeset
 from armdyn.expression import ONE, ZERO, Expression, ExpressionError, shown
-from armdyn.model.errors import ModelError, at_least_zero, number, numbers, plain, three
+from armdyn.model.errors import ModelError, at_least_zero, number, numbers, plain, rotation_problem, three
 from armdyn.model.vector import (
     IDENTITY,
     ZERO3,
@@ -94,9 +94,14 @@ class Inertia(Typeset):
     tensor: Tensor = ZERO6
 
     @staticmethod
-    def at_com(mass: Scalar, com: Vector, tensor: Tensor) -> Inertia:
-        """The inertia by the centre of mass and the tensor about it, in frame axes (7.71)–(7.73)."""
-        return Inertia(mass, scale(mass, com), _plus(tensor, steiner(mass, com)))
+    def at_com(mass: Scalar, com: Vector | Sequence[Number], tensor: Tensor | Sequence[Number]) -> Inertia:
+        """The inertia by the centre of mass and the tensor about it, in frame axes (7.71)–(7.73).
+
+        The tensor is xx, xy, xz, yy, yz, zz; numbers or texts.
+        """
+        m, p = _scalar("mass", mass), _point("com", com)
+        xx, xy, xz, yy, yz, zz = _scalars("tensor", tensor, 6)
+        return Inertia(m, scale(m, p), _plus((xx, xy, xz, yy, yz, zz), steiner(m, p)))
 
     @staticmethod
     def of(entries: Sequence[Scalar]) -> Inertia:
@@ -163,9 +168,9 @@ class Inertia(Typeset):
     def rotated(self, R: Matrix | Sequence[Sequence[Number]]) -> Inertia:
         """The same body in a frame whose axes see the old ones through R: v_new = R v_old (7.12).
 
-        Entries are numbers or texts, such as "cos(b)".
+        Entries are numbers or texts, such as "cos(b)"; a matrix of numbers is checked.
         """
-        R = _rows("R", R)
+        R = _rotation("R", R)
         M = multiply(multiply(R, self.matrix), transpose(R))
         return Inertia(self.mass, vector(dot(row, self.moment) for row in R), matrix_tensor(M))
 
@@ -205,29 +210,38 @@ class Inertia(Typeset):
         return moments, axes
 
 
+_SIX_DIGITS = 1e-6  # how far R Rᵀ of a rotation may be from the identity
+
+
 def _point(name: str, p: Any) -> Vector:
     """Three scalars of any kind; texts are read."""
-    entries = plain(p)
-    if not isinstance(entries, list | tuple) or len(entries) != 3:
-        found = len(entries) if isinstance(entries, list | tuple) else shown(p)
-        raise ModelError(f"{name}: expected 3 numbers, found {found}")
-    x, y, z = (_scalar(name, i, x) for i, x in enumerate(entries))
-    return (x, y, z)
+    return vector(_scalars(name, p, 3))
 
 
-def _scalar(name: str, i: int, x: Any) -> Scalar:
+def _scalars(name: str, given: Any, count: int) -> list[Scalar]:
+    entries = plain(given)
+    if not isinstance(entries, list | tuple) or len(entries) != count:
+        found = len(entries) if isinstance(entries, list | tuple) else shown(given)
+        raise ModelError(f"{name}: expected {count} numbers, found {found}")
+    return [_scalar(f"{name}[{i}]", x) for i, x in enumerate(entries)]
+
+
+def _scalar(name: str, x: Any) -> Scalar:
     if isinstance(x, str) or not hasattr(x, "__neg__"):
-        return number(f"{name}[{i}]", x)
+        return number(name, x)
     return x
 
 
-def _rows(name: str, R: Any) -> Matrix:
-    """Three rows of three scalars."""
+def _rotation(name: str, R: Any) -> Matrix:
+    """Three rows of three scalars; where all are numbers, those of a rotation, but for six digits."""
     rows = plain(R)
     if not isinstance(rows, list | tuple) or len(rows) != 3:
         found = f"{len(rows)} rows" if isinstance(rows, list | tuple) else shown(R)
         raise ModelError(f"{name}: expected 3 rows of 3 numbers, found {found}")
     a, b, c = (_point(f"{name}[{i}]", row) for i, row in enumerate(rows))
+    exact = all(isinstance(x, int | float | Fraction | Expression) for x in (*a, *b, *c))
+    if exact and (problem := rotation_problem((a, b, c), {}, _SIX_DIGITS)):
+        raise ModelError(f"{name}: {problem}")
     return (a, b, c)
 
 

@@ -15,6 +15,7 @@ from armdyn.description.reader import Reader
 from armdyn.description.source import parse_toml, read_text
 from armdyn.expression import Expression, ExpressionError, shown
 from armdyn.model import ModelError
+from armdyn.model.errors import plain
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, tensor
 from armdyn.motion.errors import MotionError, check
 from armdyn.motion.inverse_kinematics import inverse_kinematics
@@ -25,7 +26,7 @@ from armdyn.motion.sequences import blended
 from armdyn.motion.timing.exceeded import exceeded
 from armdyn.motion.tip_motions import STILL
 from armdyn.motion.trajectory import Trajectory
-from armdyn.names import one_line
+from armdyn.names import one_line, quoted
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_limits, joint_name
 
@@ -323,6 +324,14 @@ class _CycleReader:
 
     def positions(self, reader: Reader, key: str) -> np.ndarray:
         """A number for each joint."""
+        value = plain(reader.raw(key, example=f"a list of {self.n} numbers"))
+        if isinstance(value, list | tuple) and len(value) != self.n:
+            joints = "1 joint" if self.n == 1 else f"{self.n} joints"
+            reader.fail(
+                key,
+                f"expected a list of {self.n} numbers, found {shown(value)}; {quoted(self.robot.name)} has "
+                f"{joints}, and a motion for a robot of another size does not fit",
+            )
         return np.array([self.value(reader, key, x) for x in reader.numbers(key, self.n)])
 
     def posture(self, reader: Reader, key: str) -> np.ndarray:

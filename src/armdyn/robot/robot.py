@@ -781,6 +781,11 @@ class Robot(Shown):
         """
         from armdyn.exact import Equations  # brings FLINT: only when asked for
 
+        if not isinstance(wrench, bool):
+            raise ModelError(
+                f"wrench: found {shown(wrench)}; allowed: True, False; entries take its numbers, "
+                "value(fx=10, …)"
+            )
         return Equations.with_tip_force(self._model) if wrench else Equations(self._model)
 
     def base_parameters(

@@ -50,7 +50,7 @@ _BODIES = (
 )
 _MOTORS = {
     "exact": "A rotor turns with the link that carries it, and about its own axis by its gear. Its axis and "
-    "its position are in the frame of that link.",
+    "its position are in the frame of that link. Im is its inertia about its axis; what is left out is zero.",
     "reflected": "A rotor counts with its mass where it is, and with Im for its spin, gear times joint rate.",
 }
 
