@@ -24,7 +24,7 @@ def motion(arm):
 def test_friction_that_is_given_need_not_be_one_of_those_tried(arm, motion):
     wish = Friction(width=0.03, stribeck=0.07)
     fit = identify(arm, log_of(arm, motion), friction=wish)
-    assert fit.model.friction == wish
+    assert fit.model.friction == (wish,) * arm.n
 
 
 def test_accelerations_without_velocities_are_used_as_they_are(arm, motion):

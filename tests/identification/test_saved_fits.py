@@ -102,7 +102,7 @@ def test_damaged_files_are_refused(file, tmp_path):
 
 def test_other_files_are_refused(file, tmp_path):
     other = tmp_path / "other.json"
-    other.write_bytes(file.read_bytes().replace(b'"version": 3,', b'"version": 7,', 1))
+    other.write_bytes(file.read_bytes().replace(b'"version": 4,', b'"version": 7,', 1))
     with golden_error(IdentificationError):
         Fit.load(other)
     with golden_error(IdentificationError):
@@ -195,7 +195,7 @@ def saved_types(kind, found):
 
 # Fields that are added, renamed or dropped make old files unreadable: the version goes up with them.
 FIELDS = {
-    "Chosen": "problem friction damping cutoffs trials greatest",
+    "Chosen": "problem friction damping cutoffs worth dampings greatest",
     "Coverage": "samples lowest highest squared_speeds forward backward greatest_acceleration "
     "least_torque greatest_torque",
     "Covers": "joints units here training slow slow_in_training leverage doubt outside",
@@ -203,23 +203,23 @@ FIELDS = {
     "Fit": "robot described x covariance_x open held model method free scale repeats factors singular_values "
     "training_error filtered_error residuals consistent consistency_cost remarks training scatter validation "
     "logs",
-    "Friction": "width stribeck cubic",
+    "Friction": "width stribeck cubic asymmetry offset load rotor slow",
     "Instant": "residual time log",
     "JointResiduals": "samples rms torque_rms mean worst whiteness",
     "LogDigest": "name samples sha256",
     "Outside": "joint quantity here seen time log text",
-    "Problem": "template cutoff",
+    "Problem": "template cutoff loads slow",
     "Remark": "text kind place",
     "Scatter": "residuals greatest halves",
     "Template": "robot prior added",
     "Training": "coverage slow leverage matters keys logs",
-    "Trial": "friction damping error folds",
     "Units": "position torque effort",
     "Validation": "error filtered_error errors joints covers overlap remarks",
     "Whiteness": "correlations statistic probability",
+    "Worth": "joint term gain spread taken",
 }
 
 
 def test_the_version_of_the_format_and_the_fields_of_its_types():
     found = {kind.__name__: " ".join(names) for kind, names in saved_types(Fit, {}).items()}
-    assert (fit_file.VERSION, found) == (3, FIELDS)
+    assert (fit_file.VERSION, found) == (4, FIELDS)

@@ -10,6 +10,7 @@ import pytest
 from armdyn import Log
 from armdyn.identification import IdentificationError, IdentificationWarning, identify
 from armdyn.identification.regression import solve
+from armdyn.identification.selection import CHOSEN
 from armdyn.identification.validation import Whiteness, lagged_products
 from fit_logs import moved, small_arm
 from golden_messages import golden_error, golden_warning
@@ -178,11 +179,14 @@ def test_summary_has_errors_reasons_and_every_parameter(fit):
     assert max(len(line) for line in text.splitlines()) <= 100
 
 
-def test_summary_says_what_rivals_would_have_cost(arm, train):
+def test_summary_says_which_terms_each_joint_has_and_what_they_are_worth(arm, train):
     fit = identify(arm, train[:500])
     text = fit.summary()
-    assert "against it: " in text
-    assert "(error with " in text
+    for j, own in enumerate(fit.model.friction):
+        worth = [x for x in fit.model.worth if x.joint == j]
+        assert {x.term for x in worth if x.taken} == {x for x in CHOSEN if own.has(x)}
+        assert f"joint {j + 1}: {'' if own.further else 'none'}" in text
+    assert all(x.gain > 2 * x.spread for x in fit.model.worth if x.taken)
 
 
 def test_what_a_resting_joint_hides_is_marked(arm):

@@ -149,6 +149,11 @@ def test_a_body_by_its_centre_of_mass_takes_texts():
         Inertia.at_com("m", ["l/2", 0, 0], [[1, 0, 0], [0, 1, 0], [0, 0, 1]])
 
 
+def test_decimals_and_texts_shift_a_body_alike():
+    body = box(2, [0.3, 0.2, 0.1])
+    assert body.translated([0.15, 0.1, 0.05]) == body.translated(["0.15", "0.1", "0.05"])
+
+
 def test_a_rotation_in_six_digits_is_one():
     R = [[0.921061, -0.389418, 0], [0.389418, 0.921061, 0], [0, 0, 1]]
     turned = box(1, [1, 2, 3]).rotated(R)

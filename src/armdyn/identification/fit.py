@@ -41,7 +41,7 @@ from armdyn.identification.log_files import LogFile
 from armdyn.identification.log_set import LogDigest, LogSet, left_out
 from armdyn.identification.methods import basis_of
 from armdyn.identification.regression import RANK, Factors
-from armdyn.identification.selection import NEAR, Chosen, Friction, Trial
+from armdyn.identification.selection import NEAR, Chosen
 from armdyn.identification.shown import not_shown
 from armdyn.identification.signals import Kinematics, kinematics
 from armdyn.identification.validation import (
@@ -152,14 +152,6 @@ def plain(x: Any) -> Any:
 # Which model was fitted and why, in words: filter, friction, width of the sign, damping, added terms.
 
 
-_SETS = {
-    (False, False): "viscous, Coulomb and offset alone",
-    (True, False): "with Stribeck",
-    (False, True): "with a cubic term",
-    (True, True): "with Stribeck and a cubic term",
-}
-
-
 def reasons(fit: Fit) -> list[tuple[str, list[str]]]:
     """Titles and sentences."""
     return [
@@ -170,34 +162,6 @@ def reasons(fit: Fit) -> list[tuple[str, list[str]]]:
         ("bodies", [_bodies(fit)]),
         ("added", [", ".join(fit.added) or "nothing: the description has all terms"]),
     ]
-
-
-def term_set(friction: Friction) -> tuple[bool, bool]:
-    """Whether it has a Stribeck and a cubic term."""
-    return friction.stribeck is not None, friction.cubic
-
-
-def own_terms(fit: Fit) -> str:
-    """The set of terms that was fitted, in words as in `rivals`."""
-    return _SETS[term_set(fit.model.friction)]
-
-
-def rivals(fit: Fit) -> dict[str, float]:
-    """The least error of each set of friction terms on data left out, as a part of the chosen model's."""
-    trials = fit.model.trials
-    chosen = _chosen(fit, trials)
-    if chosen is None:
-        return {}
-    best: dict[str, float] = {}
-    for trial in trials:
-        name = _SETS[term_set(trial.friction)]
-        best[name] = min(best.get(name, np.inf), trial.error)
-    return {name: float(np.sqrt(error / chosen.error)) for name, error in best.items()}
-
-
-def _chosen(fit: Fit, trials: Sequence[Trial]) -> Trial | None:
-    own = (fit.model.friction, fit.model.damping)
-    return next((x for x in trials if (x.friction, x.damping) == own and x.error > 0), None)
 
 
 def _filter(fit: Fit) -> str:
@@ -221,13 +185,29 @@ def _lowest(fit: Fit) -> float:
 
 
 def _friction(fit: Fit) -> list[str]:
-    found = rivals(fit)
-    own = own_terms(fit)
-    if len(found) < 2:
-        return [f"{fit.model.friction}, as asked for"]
-    others = [f"{name} {percent(ratio)}" for name, ratio in found.items() if name != own]
-    text = str(fit.model.friction)
-    return [f"{text}: chosen by the error on data left out", f"against it: {'; '.join(others)}"]
+    found = fit.model.friction
+    if not fit.model.worth:
+        each = dict.fromkeys(map(str, found))
+        if len(each) == 1:
+            return [f"{next(iter(each))}, as asked for"]
+        return ["as asked for:", *(f"joint {j + 1}: {one}" for j, one in enumerate(found))]
+    text = "viscous and Coulomb at every joint; further terms with how much greater the error on kinds of "
+    text += "motion left out is without them:"
+    return [text, *(f"joint {j + 1}: {taken}" for j, (taken, _) in enumerate(friction_terms(fit)))]
+
+
+def friction_terms(fit: Fit) -> list[tuple[str, str]]:
+    """Of each joint the further terms that were chosen and those that were not, with what they are worth."""
+    rows = []
+    for j, own in enumerate(fit.model.friction):
+        texts: dict[bool, list[str]] = {True: [], False: []}
+        for x in fit.model.worth:
+            if x.joint == j:
+                texts[x.taken].append(
+                    f"{own.named(x.term)} {percent(1 + x.gain)[:-2]} ± {100 * x.spread:.1f} %"
+                )
+        rows.append((", ".join(texts[True]) or "none", ", ".join(texts[False]) or "none"))
+    return rows
 
 
 def percent(ratio: float) -> str:
@@ -239,37 +219,21 @@ def percent(ratio: float) -> str:
 def _sign(fit: Fit) -> str:
     width, n = fit.model.problem.width, fit.robot.n
     if not width.any():
-        return "as it is, a step at zero speed" + _widths(fit)
+        return "as it is, a step at zero speed"
     each = ", ".join(f"{x:.2g}" for x in width[:n])
     units = dict.fromkeys(joint_units(fit.robot, j).velocity for j in range(n))
-    share = fit.model.friction.width
-    whose = "" if share is None else f" {100 * share:g} % of each joint's greatest speed"
-    text = f"tanh(speed/width), width{whose or ' as in the description'}: {each} {' or '.join(units)}"
-    return text + _widths(fit)
-
-
-def _widths(fit: Fit) -> str:
-    """A text: what other widths would have cost."""
-    trials = fit.model.trials
-    chosen, own = _chosen(fit, trials), fit.model.friction
-    best: dict[float, float] = {}
-    for trial in trials:
-        width = trial.friction.width
-        if width is not None and term_set(trial.friction) == term_set(own):
-            best[width] = min(best.get(width, np.inf), trial.error)
-    if chosen is None or len(best) < 2:
-        return ""
-    costs = [
-        f"{100 * width:g} % {percent(np.sqrt(error / chosen.error))}"
-        for width, error in best.items()
-        if width != own.width
-    ]
-    return f" (error with {', '.join(costs)})"
+    shares = ", ".join(dict.fromkeys(f"{100 * (x.width or 0):g}" for x in fit.model.friction))
+    whose = " as in the description"
+    if fit.model.friction[0].width is not None:
+        several = len({x.width for x in fit.model.friction}) > 1
+        shares = ", ".join(f"{100 * (x.width or 0):g}" for x in fit.model.friction) if several else shares
+        whose = f" {shares} % of each joint's greatest speed"
+    return f"tanh(speed/width), width{whose}: {each} {' or '.join(units)}; 0 is a step"
 
 
 def _damping(fit: Fit) -> str:
-    damping, trials = fit.model.damping, fit.model.trials
-    how = "as asked for" if len({x.damping for x in trials}) < 2 else "chosen"
+    damping = fit.model.damping
+    how = "chosen" if fit.model.dampings else "as asked for"
     what = "none" if not damping else f"{damping:g} of the columns' lengths, toward the description"
     return f"{what}, {how}"
 
@@ -441,9 +405,14 @@ def _unsound(fit: Fit) -> str:
             return f"fit.{name}: found an array of {x.shape}, which is not that of {n} joints"
         if not np.isfinite(x).all():
             return f"fit.{name}: not all of its numbers are finite"
-    joints = [fit.factors.R, fit.residuals, *([] if fit.validation is None else [fit.validation.joints])]
+    joints = [
+        fit.factors.R,
+        fit.residuals,
+        fit.model.friction,
+        *([] if fit.validation is None else [fit.validation.joints]),
+    ]
     if any(len(x) != n for x in joints):
-        return f"something else than {n} joints has factors or residuals"
+        return f"something else than {n} joints has factors, friction or residuals"
     return ""
 
 
@@ -800,7 +769,7 @@ class Fit(Shown):
             "training_error": self.training_error,
             "filtered_error": self.filtered_error,
             "cutoff": model.problem.cutoff,
-            "friction": asdict(model.friction),
+            "friction": [asdict(one) for one in model.friction],
             "sign_width": model.problem.width,
             "damping": model.damping,
             "condition": self.condition,

@@ -44,6 +44,7 @@ from armdyn.identification.methods import (
 from armdyn.identification.mistakes import mistakes
 from armdyn.identification.regression import RANK, Factors, Problem, merge
 from armdyn.identification.selection import (
+    PLAIN,
     Chosen,
     Friction,
     Request,
@@ -88,7 +89,7 @@ def checked(
 ) -> Request:
     """The request; what is wrong or does not go together is refused."""
     check.one_of("method", method, *METHODS)
-    wish = _friction(friction)
+    wish = _friction(friction, robot.n)
     add = not (isinstance(friction, str) and friction == "given")
     cutoff = None if cutoff is None else check.positive("cutoff", cutoff)
     damping = _damping(damping, method)
@@ -98,23 +99,31 @@ def checked(
         raise IdentificationError(f"instruments are for the method 'instrumental'; found {method!r}")
     given = check_instruments(instruments, logs)
     if wish is None and not free.chooses_friction:  # terms that are not estimated are not chosen either
-        wish = Friction(width=None)
+        wish = (Friction(width=None),) * robot.n
     damping = 0.0 if method in UNDAMPED else damping
     return Request(method, cutoff, wish, damping, add and free.adds, free, given, possible, prior)
 
 
-def _friction(friction: Any) -> Friction | None:
-    if isinstance(friction, Friction):
+def _friction(friction: Any, n: int) -> tuple[Friction, ...] | None:
+    """Of each joint; None is chosen."""
+    if isinstance(friction, str) and friction in ("plain", "given", "choose"):
+        one = {"choose": None, "plain": PLAIN, "given": Friction(width=None)}[friction]
+        return None if one is None else (one,) * n
+    each = (friction,) * n if isinstance(friction, Friction) else friction
+    if not isinstance(each, list | tuple) or not all(isinstance(x, Friction) for x in each):
+        raise IdentificationError(
+            f"friction: found {shown(friction)}; allowed: choose, plain, given, Friction(…)"
+        )
+    if len(each) != n:
+        raise IdentificationError(f"friction: expected {n}, one for each joint; found {len(each)}")
+    if len({x.width is None for x in each}) > 1:
+        raise IdentificationError("friction: width=None, as described, is for all joints or for none")
+    for x in each:
         for name in ("width", "stribeck"):
-            share = getattr(friction, name)
+            share = getattr(x, name)
             if share is not None and not 0 <= check.number(f"friction: {name}", share) < np.inf:
                 raise IdentificationError(f"friction: {name}: found {share:g}; zero or more is allowed")
-        return friction
-    if isinstance(friction, str) and friction in ("plain", "given", "choose"):
-        return {"choose": None, "plain": Friction(), "given": Friction(width=None)}[friction]
-    raise IdentificationError(
-        f"friction: found {shown(friction)}; allowed: choose, plain, given, Friction(…)"
-    )
+    return tuple(each)
 
 
 def _damping(damping: Any, method: str) -> float | None:
@@ -179,8 +188,8 @@ def identify(
 
     `cutoff` [Hz] of the filters, `damping` (of the columns' lengths, toward the description) and friction are
     chosen by cross-validation among the samples that may enter the fit, where they are not given. `friction`
-    is "choose", "plain" (viscous, Coulomb, offset), a `Friction`, or "given": nothing is added to the
-    description, not even rotors; viscous and Coulomb friction are parameters of every joint.
+    is "choose", "plain" (viscous, Coulomb, offset), a `Friction` or one for each joint, or "given": nothing
+    is added to the description, not even rotors; viscous and Coulomb friction are parameters of every joint.
     Where all parameters are estimated, bodies, rotors and friction are such as can exist, with every method:
     they are the nearest to its estimates and, where the data leave them open, to `prior`: "nominal" (the
     description, the default), "geometric", another robot or a vector. `fit.consistency_cost` says by which
@@ -235,10 +244,11 @@ def _fitted(train: LogSet, other: LogSet | None, request: Request, executor: Any
             _check_shown(train, records, chosen, held, factors)
     with stage("bodies"):
         x, fitted, bodies, noticed = _final(chosen, found, held, request)
+        chosen = chosen.loaded_by(x)
         cost = _cost(chosen.problem, found.x, bodies, records)
     with stage("delay"):
         late = delay_note(robot, records)
-    notes = [*noticed, *_dear(bodies, cost), *late, *_load_note(robot)]
+    notes = [*noticed, *_dear(bodies, cost), *late]
     with stage("errors"):
         fitted_to = gathered(chosen.problem, x, train)
     with stage("coverage"):
@@ -467,12 +477,6 @@ def _dear(bodies: Consistent | None, cost: float) -> list[str]:
     text = f"bodies, rotors and friction that can exist cost {100 * cost:.1f} % of the filtered error"
     reason = "noise breaks these, or something that the arm does and the model has no term for"
     return [f"{text}, most of it by {named}: {reason}"]
-
-
-def _load_note(robot: Robot) -> list[str]:
-    loads = [link.name for link in robot.model.moving if not link.friction["load"].is_zero]
-    text = "torques are not linear in it, so the fit and its robot go without"
-    return [f"load friction of {', '.join(loads)}: {text}"] if loads else []
 
 
 def _others(validate: Any, train: LogSet) -> LogSet | None:

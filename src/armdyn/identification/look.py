@@ -24,10 +24,10 @@ from armdyn.identification.regression import Problem
 from armdyn.identification.selection import (
     FASTEST,
     NYQUIST_SHARE,
+    PLAIN,
     START,
     STEP,
     Chosen,
-    Friction,
     enough_records,
     greatest_speeds,
 )
@@ -316,7 +316,7 @@ def _foretold(
 ) -> tuple[tuple[EstimateRow, ...], float, float]:
     """Rows of the base parameters with the standard errors of a plain fit; `unsure`, and what it leaves."""
     robot = given.robot
-    template = make_template(robot, FrictionTerms.none(robot.n))
+    template = make_template(robot, FrictionTerms.plain(robot.n))
     parts = [part for record in records for part in states(record, cutoff)]
     if not any(part.use.any() for part in parts):
         raise IdentificationError(f"{given.logs[0].name}: no sample is left: all stretches are too short")
@@ -325,7 +325,7 @@ def _foretold(
     factors = problem.factors(parts)
     assert factors is not None
     free = free_parameters(robot, None, template).mask(problem.template)
-    chosen = Chosen(problem, Friction(), 0.0, (), (), greatest)
+    chosen = Chosen(problem, (PLAIN,) * robot.n, 0.0, (), (), (), greatest)
     found = METHODS["weighted"](EstimationData(given, chosen, factors, free))
     residuals = [part.tau - problem.seen_torques(part, found.x) for part in parts]
     repeats = repetition(residuals, [part.use for part in parts], int(free.sum()) - found.open.shape[1])

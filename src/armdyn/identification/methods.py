@@ -359,7 +359,8 @@ class Given:
 def moments_of(problem: Problem, given: Given | None, record: Record) -> Iterator[InstrumentMoments]:
     """The moments of a record, some of its states at a time."""
     pair: tuple[Motion, Motion] = (Half(0), Half(1)) if given is None else (on_grid, given)
-    both = zip(*(states(record, problem.cutoff, motion=motion) for motion in pair), strict=True)
+    seen = (states(record, problem.cutoff, motion=motion) for motion in pair)
+    both = zip(*(map(problem.sliding, parts) for parts in seen), strict=True)
     for one, two in both:
         for (Y, some), (Z, _) in zip(problem.regressors(one), problem.regressors(two), strict=True):
             yield _moments_of_states(Y, Z, some, symmetric=given is None)

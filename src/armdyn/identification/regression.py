@@ -7,7 +7,7 @@ the factor of all of them: so logs are taken in block by block, on as many worke
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 
 import numpy as np
@@ -25,6 +25,8 @@ from armdyn.identification.signals import (
     states,
 )
 from armdyn.identification.template import Surfaces, Template
+from armdyn.model.friction import TERMS
+from armdyn.robot.friction import friction_parts
 
 # ------------------------------------------------------------------------------------------------------------
 # Least squares from a triangular factor: estimates, what they leave open and how sure they are.
@@ -174,10 +176,16 @@ _ROWS = 4_000  # states whose regressor is in memory at a time
 
 @dataclass(frozen=True)
 class Problem:
-    """The regressor of a template and the filter through which it is seen; picklable."""
+    """The regressor of a template and the filter through which it is seen; picklable.
+
+    Load friction Fl |τ_r| s is Fl s sgn(τ_r) Y_r π, Y_r the columns without friction: it is linear in π where
+    Fl and the signs of τ_r are known. Fl is the template's; the signs are those that `loads` gives.
+    """
 
     template: Template
     cutoff: float | None = None  # Hz
+    loads: np.ndarray | None = None  # (p,) parameters; None: without load friction
+    slow: np.ndarray | None = None  # (n,) rad/s or m/s: slower joints may stick; their torques are not fitted
 
     @cached_property
     def surfaces(self) -> Surfaces:
@@ -185,7 +193,22 @@ class Problem:
 
     def __call__(self, motion: Kinematics) -> np.ndarray:
         """Y (M, n, p) at M states."""
-        return np.array(self.template.robot.regressor(motion.q, motion.qd, motion.qdd))
+        robot = self.template.robot
+        Y = np.array(robot.regressor(motion.q, motion.qd, motion.qdd))
+        if self.loads is not None:
+            shares = friction_parts(robot, motion.q).shares_of(motion.qd)
+            share = np.sign(Y[:, :, self.rigid] @ self.loads[self.rigid]) * shares
+            Y[:, :, self.rigid] *= (1 + share)[:, :, None]
+        return Y
+
+    @cached_property
+    def rigid(self) -> np.ndarray:
+        """(p,) bool: the columns that are not friction."""
+        return np.array([parameter.kind.entry not in TERMS for parameter in self.template.layout])
+
+    def loaded_by(self, x: np.ndarray) -> Problem:
+        """The same where torques without friction have the signs that parameters x (p,) give them."""
+        return self if self.loads is None else replace(self, loads=x)
 
     @property
     def width(self) -> np.ndarray:
@@ -199,7 +222,13 @@ class Problem:
 
     def states(self, record: Record) -> Iterator[States]:
         """States of a record that may enter the fit, segment by segment."""
-        return states(record, self.cutoff)
+        return (self.sliding(part) for part in states(record, self.cutoff))
+
+    def sliding(self, part: States) -> States:
+        """The same states without the torques of joints that may stick."""
+        if self.slow is None:
+            return part
+        return replace(part, use=part.use & (np.abs(part.motion.qd) >= self.slow))
 
     def regressors(self, part: States) -> Iterator[tuple[np.ndarray, States]]:
         """Y as the low-pass shows it, some of the states at a time."""

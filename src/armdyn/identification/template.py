@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -27,18 +27,20 @@ _ONE = Expression.of(1)  # stands for a coefficient until it is estimated, so th
 
 @dataclass(frozen=True)
 class FrictionTerms:
-    """Which terms of friction the joints have beyond viscous, Coulomb and offset.
+    """Which terms the coordinates have beyond viscous and Coulomb friction, (n,) each."""
 
-    `stribeck` (n,) are the velocities of the Stribeck term, one a coordinate, NaN where it has none.
-    """
-
-    stribeck: np.ndarray
-    cubic: np.ndarray  # (n,) bool
+    stribeck: np.ndarray  # velocities [rad/s or m/s]; NaN: without the term
+    cubic: np.ndarray  # bool
+    asymmetry: np.ndarray  # bool
+    offset: np.ndarray  # bool
+    load: np.ndarray  # Fl, known while the others are estimated: torques are not linear in it
+    rotor: np.ndarray  # bool: a rotor of gear 1 where the description has no motor
 
     @staticmethod
-    def none(n: int) -> FrictionTerms:
-        """Without further terms."""
-        return FrictionTerms(np.full(n, np.nan), np.zeros(n, bool))
+    def plain(n: int) -> FrictionTerms:
+        """With offsets and rotors alone."""
+        no, yes = np.zeros(n, bool), np.ones(n, bool)
+        return FrictionTerms(np.full(n, np.nan), no, no, yes, np.zeros(n), yes)
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,16 @@ class Template:
     def layout(self) -> tuple[Parameter, ...]:
         return layout(self.robot.model)
 
+    @property
+    def has_load(self) -> bool:
+        """Whether it has load friction, whose coefficients are known."""
+        linear = np.array([parameter.kind.is_linear for parameter in self.layout])
+        return bool(self.prior[~linear].any())
+
+    def values_of(self, known: Mapping[str, float]) -> np.ndarray:
+        """(p,) of parameters by name; those that are not known are zero."""
+        return np.array([known.get(name, 0.0) for name in self.names])
+
     @cached_property
     def base(self) -> BaseParameters:
         """The combinations of its parameters that torques can show."""
@@ -70,11 +82,11 @@ class Template:
 def make_template(robot: Robot, terms: FrictionTerms | None = None, add: bool = True) -> Template:
     """With rotors (gear 1), viscous, Coulomb and offset terms where the description has none, and `terms`.
 
-    `terms` take the place of the description's Stribeck and cubic terms. A motor that turns with several
-    joints gets friction of its own. A joint that follows others keeps what it has: its friction and rotor
-    count at the coordinates. A joint with a spring gets no offset.
+    `terms` take the place of the description's further terms, its offsets and load friction too. A motor that
+    turns with several joints gets friction of its own. A joint that follows others keeps what it has: its
+    friction and rotor count at the coordinates. A joint with a spring gets no offset.
     """
-    model = _with_rotors(robot) if add else robot.model
+    model = _with_rotors(robot, terms) if add else robot.model
     coordinates = {link.name: i for i, link in enumerate(robot.model.coordinates)}
     links = []
     for link in model.links:
@@ -84,15 +96,22 @@ def make_template(robot: Robot, terms: FrictionTerms | None = None, add: bool = 
         links.append(link)
     full = Robot(replace(model, links=tuple(links), derived=True))
     known = dict(zip(robot.parameter_names, robot.parameters, strict=True))
-    return Template(full, np.array([known.get(x, 0.0) for x in full.parameter_names]), _added(robot, full))
+    prior = np.array([known.get(x, 0.0) for x in full.parameter_names])
+    own = dict(zip(full.parameter_names, full.parameters, strict=True))
+    for k, parameter in enumerate(layout(full.model)):
+        if not parameter.kind.is_linear:
+            prior[k] = own[parameter.name]
+    return Template(full, prior, _added(robot, full))
 
 
-def _with_rotors(robot: Robot) -> RobotModel:
-    """With a rotor for each coordinate: that of its motor, and where it has none one of gear 1."""
+def _with_rotors(robot: Robot, terms: FrictionTerms | None) -> RobotModel:
+    """With a rotor for each coordinate: that of its motor, and where it has none one of gear 1, if wanted."""
     model = robot.model
     # Without a single rotor nothing is known of their carriers and axes: rotors are then only reflected.
     none = model.rotors == "none" or all(link.motor is None for link in model.moving)
-    own = {link.name for link in model.coordinates if link.motor is None}
+    wanted = np.ones(robot.n, bool) if terms is None else terms.rotor
+    pairs = zip(model.coordinates, wanted, strict=True)
+    own = {link.name for link, rotor in pairs if link.motor is None and rotor}
     links = tuple(replace(link, motor=_motor(link)) if link.name in own else link for link in model.links)
     if model.rotors == "none":  # links are what they are without the masses of motors
         links = tuple(replace(link, motor=_light(link.motor)) for link in links)
@@ -110,17 +129,20 @@ def _motor(link: Link) -> Motor:
 
 def _with_friction(model: RobotModel, link: Link, terms: FrictionTerms | None, i: int, add: bool) -> Link:
     """The link with a nonzero coefficient for each term that is estimated, which torques are linear in."""
-    own = link.friction.replaced({name: ZERO for name, term in TERMS.items() if term.is_loaded})
+    own = link.friction
     if add:
         has = joint_friction(model, link)
-        if has["offset"].is_zero and link.spring.is_zero:  # else stiffness·rest of the spring is an offset
+        if terms is None and has["offset"].is_zero and link.spring.is_zero:
             own = own.replaced({"offset": _ONE})
         link = replace(link, motor=_rubbing(link.motor))
     if terms is not None:
         paced = bool(np.isfinite(terms.stribeck[i]))
         velocity = Expression.of(float(terms.stribeck[i])) if paced else None
-        chosen = {"stribeck": _ONE if paced else ZERO, "cubic": _ONE if terms.cubic[i] else ZERO}
-        own = own.replaced(chosen, velocity)
+        # Where a joint has a spring, its stiffness·rest is an offset.
+        wanted = {"stribeck": paced, "offset": bool(terms.offset[i]) and link.spring.is_zero}
+        wanted |= {"cubic": bool(terms.cubic[i]), "asymmetry": bool(terms.asymmetry[i])}
+        chosen = {name: _ONE if x else ZERO for name, x in wanted.items()}
+        own = own.replaced({**chosen, "load": Expression.of(float(terms.load[i]))}, velocity)
     return replace(link, friction=own)
 
 
@@ -154,7 +176,7 @@ def _added(robot: Robot, full: Robot) -> tuple[str, ...]:
     """Parameters whose value the description leaves out or says is zero, of the kinds that are added."""
     known = dict(zip(robot.parameter_names, robot.parameters, strict=True))
     kinds = {symbol("rotor", "inertia"), symbol("motor", "viscous"), symbol("motor", "coulomb")} | {
-        symbol("joint", term) for term in ("viscous", "coulomb", "offset", "stribeck", "cubic")
+        symbol("joint", name) for name, term in TERMS.items() if not term.is_loaded
     }
     driven = [link.motor is not None for link in full.model.moving]
     found = [p for p in layout(full.model) if p.symbol in kinds and not known.get(p.name)]
@@ -246,8 +268,12 @@ class Free:
         return bool(self.patterns) or self.group in ("all", "friction")
 
     def mask(self, template: Template) -> np.ndarray:
-        """(p,) bool: the parameters that are estimated; the rotor of a joint without a motor is none."""
-        there = np.array([exists(template.robot.model, parameter) for parameter in template.layout])
+        """(p,) bool: the parameters that are estimated; the rotor of a joint without a motor is none.
+
+        Nor is a coefficient of load friction, which is known while the others are estimated.
+        """
+        model = template.robot.model
+        there = np.array([exists(model, x) and x.kind.is_linear for x in template.layout])
         if self.patterns:
             named = [any(fnmatchcase(x, pattern) for pattern in self.patterns) for x in template.names]
             return np.asarray(there & named)

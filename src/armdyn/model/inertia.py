@@ -176,8 +176,10 @@ class Inertia(Typeset):
 
     def translated(self, p: Vector | Sequence[Number]) -> Inertia:
         """The same body about another origin, from which the old origin is at p: numbers or texts."""
-        p = _point("p", p)
         m, h = self.mass, self.moment
+        p = _point("p", p)
+        if isinstance(m, Expression):  # decimals are exact beside exact numbers, their squares too
+            p = vector(Expression.of(x) if isinstance(x, float) else x for x in p)
         x, y, z = p
         a, b, c = h
         shift: Tensor = (

@@ -248,7 +248,7 @@ class _CycleReader:
         reader.finish()
         body = Inertia.at_com(
             Expression.of(mass),
-            tuple(map(Expression.of, place.tolist())),  # type: ignore[arg-type]
+            tuple(map(Expression.of, place.tolist())),
             tensor(map(Expression.of, moments)),
         )
         load = Load(body, link)

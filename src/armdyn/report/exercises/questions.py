@@ -47,7 +47,7 @@ def _jacobians(case: Case, pen: Pen) -> Solved:
             pen.name("J", "P", sup=above): body.jacobian.position_part,
             pen.name("J", "O", sup=above): body.jacobian.orientation_part,
         }
-        answer += [left + pen.style.equals for left in parts][1:]
+        answer += [left + pen.style.equals for left in parts]
         lines = [line for left, array in parts.items() for line in pen.matrix(left, array)]
         found.append(Passage(body.title, "", lines))
     return Solved(answer, found)

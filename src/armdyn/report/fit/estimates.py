@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from armdyn.drawing.curves import few, framed, joint_title, zero_line
 from armdyn.drawing.sheet import Given, sheet, sheet_of
 from armdyn.drawing.style import COLOURS, GREY, WIDTH, styled
-from armdyn.identification.fit import EstimateRow, Fit, own_terms, percent, rivals
+from armdyn.identification.fit import EstimateRow, Fit, friction_terms
 from armdyn.identification.validation import Comparison
 from armdyn.model.friction import TERMS
 from armdyn.report.fit.subject import FitSubject, check_fit, compared, one_after_the_other
@@ -282,15 +282,19 @@ def _numbers(subject: FitSubject) -> Markup:
 
 def write_friction(subject: FitSubject) -> list[Part]:
     fit = subject.fit
-    parts: list[Part] = [paragraph(f"Terms: {fit.model.friction}.")]
-    found = rivals(fit)
-    if len(found) > 1:
-        own = own_terms(fit)
-        rows = [(name, "chosen" if name == own else percent(ratio)) for name, ratio in found.items()]
-        text = "Sets of terms by their error (RMS) on data left out, each with its best width of the sign, "
-        text += "Stribeck velocity and damping. A further term must gain half a percent."
+    parts: list[Part] = [paragraph("Viscous and Coulomb friction at every joint.")]
+    if fit.model.worth:
+        text = "Further terms were chosen joint by joint: each must make the error (RMS) on kinds of motion "
+        text += (
+            "that were left out smaller by more than its standard error. The numbers say how much greater "
+        )
+        text += "the error is without a term than with it."
         parts.append(paragraph(text))
-        parts.append(table(("terms", "error against the chosen"), rows))
+        rows = [(str(j + 1), *texts) for j, texts in enumerate(friction_terms(fit))]
+        parts.append(table(("joint", "terms", "not taken"), rows))
+    else:
+        each = dict.fromkeys(map(str, fit.model.friction))
+        parts = [paragraph(f"Terms, as asked for: {'; '.join(each)}.")]
     if subject.training:
         curves = friction_curves(fit, subject.training)
         caption = ["Friction over speed. A point is a measured torque minus everything in the model but "]

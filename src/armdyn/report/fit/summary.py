@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 from armdyn.drawing.curves import curve, effort_label, framed, joint_title
 from armdyn.drawing.sheet import Given, sheet_of
 from armdyn.drawing.style import COLOURS, GREY, styled
-from armdyn.identification.fit import Fit, filtered_text, method_text, reasons, rivals
+from armdyn.identification.fit import Fit, filtered_text, method_text, reasons
 from armdyn.identification.looking_over import runs
 from armdyn.identification.validation import Comparison
 from armdyn.report.fit.subject import FitSubject, compared, one_after_the_other
@@ -167,7 +167,7 @@ def _joints(subject: FitSubject) -> Markup:
 def _reasons(subject: FitSubject) -> Markup:
     rows = []
     for title, texts in reasons(subject.fit):
-        if title == "friction" and len(rivals(subject.fit)) > 1:
-            texts = texts[:1]  # rivals have a table of their own
+        if title == "friction" and subject.fit.model.worth:
+            texts = ["viscous and Coulomb at every joint, further terms joint by joint: see Friction"]
         rows.append(tag("li", tag("strong", f"{title.capitalize()}: "), "; ".join(texts), "."))
     return tag("ul", *rows)
