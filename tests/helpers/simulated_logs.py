@@ -42,12 +42,13 @@ def rubbing(robot, **coefficients):
 
 
 def truth_of(fit, robot):
-    """The robot's base parameters, asymmetry as an offset where the model has none: of a joint that moves
-    they are one."""
+    """The robot's base parameters; where the model has only one of asymmetry and offset, it has their sum: of
+    a joint that does not rest they are one."""
     known = dict(zip(robot.parameter_names, robot.parameters, strict=True))
-    for name in [name for name in known if name.startswith("Fa") and name not in fit.full_names]:
-        offset = "F0" + name[2:]
-        known[offset] = known.get(offset, 0.0) + known[name]
+    for j in range(1, robot.n + 1):
+        one, other = (name in fit.full_names for name in (f"Fa{j}", f"F0{j}"))
+        if one != other:
+            known[f"Fa{j}" if one else f"F0{j}"] = known.get(f"Fa{j}", 0.0) + known.get(f"F0{j}", 0.0)
     return fit.base.matrix @ [known.get(name, 0.0) for name in fit.full_names]
 
 

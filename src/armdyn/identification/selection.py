@@ -313,6 +313,8 @@ class Candidates:
         self.turning = [(p, e, term) for p, e, term in self.plain.friction if TERMS[term].turns]
         self.kept = np.ones(len(template.layout), bool)
         self.kept[[p for p, *_ in self.turning]] = False
+        # Bodies that can exist bound the asymmetry of a motor's friction: an offset must not stand in it.
+        self.one_sided = {self.unit[e] for p, e, term in self.turning if term == "asymmetry" and free[p]}
         self.places = self._places(free)
         self.known = np.where(free, 0.0, template.prior)
         folds = folds_of_kinds(parts)
@@ -399,7 +401,8 @@ class Candidates:
         place, plain = self.places[i], self.plain_model(i)
         if not self.moving[i] or "turning" not in place:
             return [plain]
-        terms = [x for x in ("offset", "rotor") if x in place] + ["cubic"]
+        terms = [] if "offset" not in place or i in self.one_sided else ["offset"]
+        terms += [*(["rotor"] if "rotor" in place else []), "cubic"]
         terms += [] if self.template.robot.model.elastic else ["load"]
         sets = [dict(zip(terms, some, strict=True)) for some in product((False, True), repeat=len(terms))]
         return [replace(plain, stribeck=v, **some) for v in (None, *VELOCITIES) for some in sets]

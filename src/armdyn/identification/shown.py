@@ -27,7 +27,7 @@ from armdyn.robot.base_parameters import BaseParameters
 from armdyn.robot.joints import joint_limits, revolute_joints
 
 AGAINST = np.sqrt(2)  # standard errors: E (x̂ − x₀)² is δ² + s², so that less than √2 s leaves δ below s
-UNSURE = 0.1  # of the torques: other motions that are not predicted better show that too little was recorded
+UNSURE = 0.25  # of the torques: other motions that are not predicted better show that too little was recorded
 STATES = 300  # of other motions
 GREATEST = 3.0  # root mean squares of an acceleration are the greatest
 
