@@ -26,6 +26,7 @@ SOLUTIONS: dict[str, tuple[set[int] | None, set[int] | None]] = {
     "planar": ({1}, {2}),
     "planar3": ({2}, None),
     "pr": ({1}, {2}),
+    "pr_vertical": ({1}, {2}),
     "rp": ({1}, {2}),
     "rmit2r": ({1}, {2}),
     "scara": ({2}, None),

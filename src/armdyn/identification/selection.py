@@ -547,7 +547,8 @@ class Search:
     def _gain(without: np.ndarray, with_it: np.ndarray) -> tuple[float, float]:
         """How much more the error is without a term, relative, and its standard error."""
         d = (without - with_it) / max(with_it.mean(), _NOTHING)
-        return float(d.mean()), float(d.std(ddof=1) / np.sqrt(len(d)))
+        spread = d.std(ddof=1) / np.sqrt(len(d)) if len(d) > 1 else np.inf  # one kind of motion tells nothing
+        return float(d.mean()), float(spread)
 
 
 # ------------------------------------------------------------------------------------------------------------
