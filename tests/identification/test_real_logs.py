@@ -12,22 +12,18 @@ QUICK = ("panda",)
 EACH = [pytest.param(x, marks=() if x in QUICK else pytest.mark.slow) for x in ROBOTS]
 
 
-# What possible bodies cost on other motions, where it is more than 3 %. The first joint of this arm and its
-# last have torques that follow the position: least squares takes them for negative rotors.
-DEAR = {"kuka_13_2": 1.06}
+# Of the bar: trained on the first and third of this arm's logs, the default predicts the second 1.3 % worse.
+MISSED = {"kuka_13_2": 1.02}
 
 
 @pytest.mark.parametrize("name", EACH)
-def test_scores_reach_the_bar_and_possible_bodies_cost_nearly_nothing(name: str) -> None:
+def test_scores_of_possible_bodies_reach_the_bar_and_what_they_cost_is_named(name: str) -> None:
     data = real_logs(name)
     logs, masks = data.training
-    free = data.score(identify(data.robot, logs, samples=masks, consistent=False))
-    assert free <= data.bar
     fit = identify(data.robot, logs, samples=masks)
-    assert data.score(fit) <= DEAR.get(name, 1.03) * free
+    assert data.score(fit) <= MISSED.get(name, 1.0) * data.bar
     named = any("can exist cost" in note for note in fit.notes)
     assert named == (fit.consistency_cost > 0.03)
-    assert named or name not in DEAR
     assert impossible_links(fit.robot) == ()
     q = np.random.default_rng(1).uniform(-np.pi, np.pi, (10_000, data.robot.n))
     assert np.linalg.eigvalsh(fit.robot.inertia(q)).min() > 0
