@@ -16,7 +16,7 @@ from armdyn.report.subject import default_motion
 from arms import assert_same, freed, generators, in_suites, law, robots, state
 from branched_arms import dual_arm
 
-PLANAR = {"pendulum", "planar", "planar3", "pr", "rp", "rmit2r", "cartesian", "cartesian45"}
+PLANAR = {"pendulum", "planar", "planar3", "pr", "pr_vertical", "rp", "rmit2r", "cartesian", "cartesian45"}
 PLANAR |= {"elastic_link", "four_bar", "five_bar", "gripper", "parallelogram"}
 
 

@@ -147,6 +147,8 @@ def _moving(problem: Problem, part: States) -> States:
     assert part.cutoff is not None
     surfaces = problem.surfaces
     speed = np.abs(surfaces.speeds(part.motion.q, part.motion.qd))[:, surfaces.own]
+    if not len(speed):
+        return part
     near = 2 * int(np.ceil(REACH * part.rate / part.cutoff)) + 1
     slow = minimum_filter1d(speed, near, axis=0) < SLOW * np.quantile(speed, 0.999, axis=0)
     return replace(part, use=part.use & ~slow)
