@@ -252,10 +252,8 @@ def _fitted(train: LogSet, other: LogSet | None, request: Request, executor: Any
     with stage("errors"):
         fitted_to = gathered(chosen.problem, x, train)
     with stage("coverage"):
-        basis, robust = (
-            basis_of(found.factors.weighted(found.scale)[:, :-1], free),
-            request.method == "robust",
-        )
+        basis = basis_of(found.factors.weighted(found.scale)[:, :-1], free)
+        robust = request.method == "robust"
         scatter = Scatter.of(records, chosen.problem, x, found.scale, basis, robust)
         evidence = Evidence(basis, found.open, scatter.halves)
         training = Training.of(records, chosen.problem, x, evidence)
