@@ -16,7 +16,6 @@ validation, shown, fit_file, fit, look, online, drift, identify.
 
 from armdyn.identification.consistency import Consistent, consistent
 from armdyn.identification.coverage import Covers
-from armdyn.identification.delay import Delay, estimate_delay
 from armdyn.identification.drift import Drift, drift
 from armdyn.identification.errors import IdentificationError, IdentificationWarning
 from armdyn.identification.fit import Fit
@@ -25,6 +24,7 @@ from armdyn.identification.intervals import Prediction
 from armdyn.identification.log import Log, Record
 from armdyn.identification.log_files import LogFile
 from armdyn.identification.look import Look, look
+from armdyn.identification.mistakes import Delay, estimate_delay
 from armdyn.identification.online import Estimates, OnlineFit, online_source
 from armdyn.identification.selection import Friction
 
