@@ -1,17 +1,17 @@
 """Parameters from data: logs, excitation, estimates and what they are worth.
 
 From a log to its fit: `log` (`Log`, `Record`; in files `log_files`), `looking_over` (a log at the joints),
-`log_set` (all records of a fit), `mistakes` (what logs probably have wrong), `signals` (filters, derivatives,
-states), `template` (the robot whose parameters are sought), `regression` (the regressor, triangular factors,
-least squares), `selection` (filter, friction, damping), `methods` (estimates), `consistency` and
-`pseudo_inertia` (bodies that can exist), `shown` (what data show), `coverage` (where a fit holds),
-`intervals` (how well it predicts), `validation`, `fit`, `identify`. `look` judges logs before a fit,
-`fit_file` keeps fits, `drift` compares them. `delay` and `payload` use the same parts; `online` fits while
-the arm moves; `excitation` plans motions.
+`log_set` (all records of a fit), `mistakes` (what logs probably have wrong, delays too), `signals` (filters,
+derivatives, states), `template` (the robot whose parameters are sought), `regression` (the regressor,
+triangular factors, least squares), `selection` (filter, friction, damping), `methods` (estimates),
+`consistency` (bodies that can exist), `shown` (what data show), `coverage` (where a fit holds), `intervals`
+(how well it predicts), `validation`, `fit`, `identify`. `look` judges logs before a fit, `fit_file` keeps
+fits, `drift` compares them. `payload` uses the same parts; `online` fits while the arm moves; `excitation`
+plans motions.
 
-Order: errors, pseudo_inertia, consistency, template, excitation/, log, log_files, signals,
-regression, delay, looking_over, log_set, mistakes, selection, methods, payload, intervals, coverage,
-validation, shown, fit_file, fit, look, online, drift, identify.
+Order: errors, consistency, template, excitation/, log, log_files, signals, regression, mistakes,
+looking_over, log_set, selection, methods, payload, intervals, coverage, validation, shown, fit_file, fit,
+look, online, drift, identify.
 """
 
 from armdyn.identification.consistency import Consistent, consistent
