@@ -21,6 +21,7 @@ from armdyn.dynamics.friction import friction_torques
 from armdyn.expression import Expression
 from armdyn.model import FrictionCoefficients, ModelError
 from armdyn.model.closures import Relation
+from armdyn.model.friction import TERMS
 from armdyn.program import evaluate
 from armdyn.robot.functions import FUNCTIONS
 from arms import assert_same, exact_array, generators, law, robots, state
@@ -115,7 +116,7 @@ def test_contributions_add_up(robot, rng):
     wrench = rng.standard_normal((3, 6))
     parts = contributions(robot, q, qd, qdd, wrench)
     assert_same(parts.total, robot.inverse_dynamics(q, qd, qdd, wrench), 1e-10)
-    viscous = of_kind(robot, "Fv", "Fvm", "Fcu")
+    viscous = of_kind(robot, "Fvm", *(x.symbol for x in TERMS.values() if x.grows and not x.jumps))
     growing = robot.with_parameters(np.where(viscous, robot.parameters, 0.0))
     assert_same(parts.viscous, growing.friction(qd), 1e-10)
 
