@@ -24,7 +24,10 @@ _GREEK = frozenset(
 _PARAMETER = re.compile(rf"\[({'|'.join(KINDS)}|lC[xyz]|Ib[xyz]{{2}})(\d+)\]")
 _NUMBER = re.compile(r"\d+")
 _JOINT = re.compile(r"(q|qd|qdd|sgn|sgnm|bell|tanh|absr)(\d+)(?:_to_\d+|(?:_\d+)*)")
-_SYMBOL = re.compile(r"(" + "|".join(sorted(_GREEK, key=len, reverse=True)) + r"|[A-Za-z])_?(\w*)")
+_SYMBOL = re.compile(
+    r"(" + "|".join(sorted(_GREEK - {"pi"}, key=len, reverse=True)) + r"|pi(?![a-z])|[A-Za-z])_?(\w*)"
+)
+_WORDS = ("roll", "pitch", "yaw")  # names that are no letter with a subscript
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ def symbol_glyph(name: str) -> Glyph:
     A p behind the last digit is a prime, pp are two.
     """
     match = _SYMBOL.fullmatch(name)
-    if not match:
+    if not match or name in _WORDS:
         return Glyph(name)
     base, rest = match.groups()
     head = "ell" if base == "l" else base
