@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from armdyn import ArmdynError, Robot, box
+from armdyn import ArmdynError, Robot, box, cylinder
 from armdyn.exact.printing.mathml import inline
 from golden_messages import golden_error
 
@@ -132,13 +132,21 @@ def test_sums_below_a_line_are_quotients_in_every_style():
     assert "<mfrac><mrow><mn>1</mn></mrow><mrow><msup>" in thin.mathml()
 
 
+def test_bodies_have_masses_before_lengths_and_fractions_beside_fractions():
+    tube = cylinder("m", "r", "h")
+    assert "[0, 0, 1/2*m*r**2]" in tube.text()
+    assert str(tube.matrix) == (
+        "((1/12*h**2*m + 1/4*m*r**2, 0, 0), (0, 1/12*h**2*m + 1/4*m*r**2, 0), (0, 0, 0.5*m*r**2))"
+    )
+
+
 def test_angles_and_names_that_begin_as_greek_letters_do():
     T_A = Robot.load("planar").equations().analytical_jacobian("rpy").T_A
     assert r"\cos(\mathrm{pitch}) \cos(\mathrm{yaw})" in T_A.latex()
     assert "<mi>pitch</mi>" in T_A.mathml()
     bodies = (box(name, [1, 1, 1]).latex() for name in ("pin", "pi_1", "tau_m"))
     for text, spelled in zip(bodies, ("p_{in}", r"\pi_{1}", r"\tau_{m}"), strict=True):
-        assert f"m &= {spelled}" in text
+        assert rf"\text{{mass}} &= {spelled}" in text
 
 
 def test_sympy_equations_have_the_methods_of_the_equations():

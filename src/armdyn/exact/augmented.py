@@ -391,7 +391,7 @@ class WrittenBody(Written):
     def arrays(self) -> list[tuple[str, Glyph, Array[Entry]]]:
         """What there is to write: in words, by its letter, and the matrix or vector."""
         own = self.inertia
-        found = [("Tensor about the origin", Glyph("I"), self._array(own.matrix))]
+        found = [("Tensor about the origin", Glyph("I", ("O",)), self._array(own.matrix))]
         if own.mass.is_zero:
             return found
         com = ("Centre of mass", Glyph("r", ("C",)), self._array(own.com))
@@ -417,7 +417,7 @@ class WrittenBody(Written):
 
     def passages(self, style: Style) -> list[Passage]:
         printer = Printer(self.basis, style)
-        lines = [_named_line(printer, Glyph("m"), self.mass)]
+        lines = [(style.words("mass"), self.mass.parts(printer) or [style.zero])]  # m may be a symbol
         found = [Passage("Mass and centre of mass", "", lines)]
         for words, glyph, array in self.arrays:
             written = matrix_or_entries(printer, _spelled(style, glyph), array)

@@ -109,7 +109,7 @@ class Roles:
         stiffness = [link.spring.stiffness for link in model.links]
         stiffness += [spring.stiffness for spring in model.springs]
         masses = names(*(link.inertia.mass for link in model.links), *(m.mass for m in motors))
-        tensors = names(*(x for link in model.links for x in link.inertia.tensor))
+        tensors = _without(masses, (x for link in model.links for x in link.inertia.tensor))
         lengths = names(*(x for link in model.links for T in (link.before, link.after) for x in T.p))
         rotor = names(*(m.axial for m in motors), *(m.transverse for m in motors))
         moments = names(*(x for link in model.links for x in link.inertia.moment))
@@ -135,6 +135,12 @@ class Roles:
         if name.startswith("#"):  # a named part, by its number
             return (2, int(name[1:]), "")
         return (2 if name.startswith("[") else 4, order, name)
+
+
+def _without(masses: frozenset[str], entries: Iterable[object]) -> frozenset[str]:
+    """Symbols of the terms that have no mass: inertias, and not the lengths of a solid."""
+    terms = (Expression({m: c}) for x in entries if isinstance(x, Expression) for m, c in x.terms)
+    return frozenset().union(*(x.symbols() for x in terms if not masses & x.symbols()))
 
 
 def _order(model: RobotModel, names: Callable[..., frozenset[str]]) -> dict[str, int]:
