@@ -12,8 +12,16 @@ Every function is a method of `Robot`. Arrays have any leading axes, which broad
 n is the number of coordinates, p that of parameters; bodies are those that `robot.bodies` names. The last two
 are for robots with loops. `out=` takes the result. This page is written by
 `python docs/functions.py` from the table in `src/armdyn/robot/functions.py`.
+
+Every function also takes `symbols={"a2": 0.4, "m1": array}`: values (...) of the robot's symbols, which
+broadcast like the other inputs. The result is that of `robot.with_symbols(…)`, row by row, from one compiled
+function: a thousand variants of an arm in one call. Arrays are of the same kind as the others, and PyTorch
+differentiates by them. Symbols may stand anywhere in the description but in the shape of loops, which are
+closed with numbers.
 """
 ARGUMENTS = {
+    SYMBOLS: "values (...) of the robot's symbols by name; in programs and C columns (..., k), in the order "
+    "in which they were named",
     "base": "a `BaseMotion`, made of the three above",
     "link": "the name of a link, whose frame is taken instead of the tip's",
     "at": 'a point of that link: `"frame"`, its frame\'s origin; `"com"`, its centre of mass; `[x, y, z]`',
@@ -35,12 +43,14 @@ def text() -> str:
         lines.append(f"- `{name}`: {first}")
     lines += ["", "Two more take the name of a link or motor, and are no programs by themselves:", ""]
     for name in BESIDE:
-        arguments = [x for x in signature(getattr(Robot, name)).parameters if x not in ("self", "out")]
+        arguments = [
+            x for x in signature(getattr(Robot, name)).parameters if x not in ("self", SYMBOLS, "out")
+        ]
         first = (getattr(Robot, name).__doc__ or "").split("\n")[0]
         lines.append(f"- `{name}({', '.join(arguments)})`: {first}")
     lines += ["", "| input | meaning |", "|---|---|"]
     for name, meaning in (MEANINGS | ARGUMENTS).items():
-        only = "in [programs and C](c-code.md) only: " if name in (PAYLOAD, SYMBOLS) else ""
+        only = "in [programs and C](c-code.md) only: " if name == PAYLOAD else ""
         lines.append(f"| `{name}` | {only}{meaning} |")
     return "\n".join(lines) + "\n"
 
@@ -48,7 +58,7 @@ def text() -> str:
 def _optional(name: str) -> list[str]:
     """Optional arguments of the method: kernels have three inputs for `base`, none for `link` and `at`."""
     parameters = signature(getattr(Robot, name)).parameters.items()
-    return [x for x, p in parameters if p.default in (None, "frame") and x != "out"]
+    return [x for x, p in parameters if p.default in (None, "frame") and x not in (SYMBOLS, "out")]
 
 
 def _shape(shape: tuple[int | str, ...]) -> str:

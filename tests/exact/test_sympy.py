@@ -11,7 +11,7 @@ from sympy.physics.mechanics import dynamicsymbols
 from armdyn import ArmdynError, Robot
 from armdyn.exact import Equations
 from armdyn.expression import parse
-from armdyn.model.friction import Friction
+from armdyn.model.friction import FrictionCoefficients
 from arms import assert_same, generators, law, models, state
 from golden_messages import golden_error
 
@@ -78,7 +78,7 @@ def test_what_is_handed_over_equals_the_equations(model, rng):
         "coulomb": "5/2",
         "asymmetry": "-1/2",
     }
-    rubbing = Friction.of({name: parse(x) for name, x in terms.items()}, parse("1/7"))
+    rubbing = FrictionCoefficients.of({name: parse(x) for name, x in terms.items()}, parse("1/7"))
     first = model.moving[0].name
     links = tuple(replace(link, friction=rubbing) if link.name == first else link for link in model.links)
     equations = Equations(replace(model, links=links))

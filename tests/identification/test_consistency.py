@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from armdyn import Robot, backend
-from armdyn.identification.consistency import consistent, impossible_links
+from armdyn.identification.consistency import body_of, consistent, impossible_links
 from armdyn.identification.errors import IdentificationError
-from armdyn.identification.pseudo_inertia import body_of
 from armdyn.model import impossible_bodies
 from arms import assert_same, generators, law, models, quietly, related, robots, slowly, state
 from golden_messages import golden_error

@@ -7,7 +7,7 @@ import pytest
 
 from armdyn import ComputedTorque, Robot, Trajectory, simulate
 from armdyn.identification import IdentificationError, IdentificationWarning, Log, estimate_delay, identify
-from armdyn.identification.delay import _Misfit
+from armdyn.identification.mistakes import _Misfit
 from armdyn.identification.regression import Factors
 from arms import slowly
 from golden_messages import golden_error, golden_warning

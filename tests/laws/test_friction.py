@@ -19,7 +19,7 @@ from armdyn.dynamics import (
 )
 from armdyn.dynamics.friction import friction_torques
 from armdyn.expression import Expression
-from armdyn.model import Friction, ModelError
+from armdyn.model import FrictionCoefficients, ModelError
 from armdyn.model.closures import Relation
 from armdyn.program import evaluate
 from armdyn.robot.functions import FUNCTIONS
@@ -169,7 +169,7 @@ def test_symbolic_robot_and_its_friction():
 def _following(model, factor, velocity=1, **terms):
     """The second joint follows the first by a factor, both with the same friction."""
     first, second, *_ = (link.name for link in model.moving)
-    friction = Friction.of(terms, Expression.of(velocity))
+    friction = FrictionCoefficients.of(terms, Expression.of(velocity))
     links = tuple(
         replace(link, friction=friction) if link.name in (first, second) else link for link in model.links
     )

@@ -10,7 +10,7 @@ from armdyn.description import bundled_robots
 from armdyn.description.dh_table import pose_text
 from armdyn.expression import ArmdynError, Expression
 from armdyn.model import Inertia, Link, RobotModel, Transform
-from armdyn.model.friction import SINGLE, Friction
+from armdyn.model.friction import SINGLE, FrictionCoefficients
 from armdyn.model.robot_model import BASE
 from armdyn.names import one_line
 from armdyn.report.robot_tables import (
@@ -166,7 +166,7 @@ def _friction(model: RobotModel) -> RobotTable:
     return RobotTable(("friction of", *heads), tuple(rows))
 
 
-def _friction_texts(friction: Friction) -> dict[str, str]:
+def _friction_texts(friction: FrictionCoefficients) -> dict[str, str]:
     """The numbers by name, without units; empty for those that are zero."""
     texts = {key: "" if x.is_zero else short(x) for key, x in friction_entries(friction).items()}
     forward, backward = friction.coulomb

@@ -26,7 +26,7 @@ from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError, To
 from armdyn.model import PhysicsWarning, impossible_bodies
 from armdyn.model.closures import CLOSING_KINDS, ClosingJoint, Relation
 from armdyn.model.errors import ModelError, plain
-from armdyn.model.friction import NO_FRICTION, SINGLE, TERMS, Friction, levels
+from armdyn.model.friction import NO_FRICTION, SINGLE, TERMS, FrictionCoefficients, levels
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, Tensor, asymmetry, filled, matrix_tensor, tensor
 from armdyn.model.parts import (
     NO_SPRING,
@@ -513,7 +513,7 @@ def _placement(reader: Reader, convention: str, joint: str) -> Placement:
     return FORMULAS[convention](**values)
 
 
-def read_friction(reader: Reader, at_motor: bool = False) -> Friction:
+def read_friction(reader: Reader, at_motor: bool = False) -> FrictionCoefficients:
     """The friction of a joint, or at a motor's shaft."""
     single = [name for name in SINGLE if TERMS[name].at_motors or not at_motor]
     values = {name: reader.number(name, 0) for name in single} | _coulomb(reader)
@@ -524,7 +524,7 @@ def read_friction(reader: Reader, at_motor: bool = False) -> Friction:
         table.finish()
     width = reader.number("width", 0)
     reader.finish()
-    return Friction.of(values, velocity, width)
+    return FrictionCoefficients.of(values, velocity, width)
 
 
 def _coulomb(reader: Reader) -> dict[str, Expression]:

@@ -16,7 +16,6 @@ from armdyn.expression import ArmdynError, shown
 from armdyn.identification.consistency import Consistent, OwnBodies, impossible_links
 from armdyn.identification.consistency import consistent as possible
 from armdyn.identification.coverage import Model, Training
-from armdyn.identification.delay import delay_note
 from armdyn.identification.errors import (
     IdentificationError,
     IdentificationWarning,
@@ -41,7 +40,7 @@ from armdyn.identification.methods import (
     covariance,
     repetition,
 )
-from armdyn.identification.mistakes import mistakes
+from armdyn.identification.mistakes import delay_note, mistakes
 from armdyn.identification.regression import RANK, Factors, Problem, merge
 from armdyn.identification.selection import (
     PLAIN,

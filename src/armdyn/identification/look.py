@@ -12,14 +12,13 @@ from scipy.signal import welch
 
 from armdyn.display import Shown
 from armdyn.identification.coverage import Coverage, columns
-from armdyn.identification.delay import Delay, delay_of
 from armdyn.identification.errors import IdentificationError, check, on_one_thread
 from armdyn.identification.fit import ESSENTIAL, EstimateRow, entry, plain, printable, unit
 from armdyn.identification.log import Record
 from armdyn.identification.log_set import SLOWEST, LogSet
 from armdyn.identification.looking_over import counted, seen_to_move
 from armdyn.identification.methods import METHODS, EstimationData, covariance, repetition
-from armdyn.identification.mistakes import Mistake, mistakes
+from armdyn.identification.mistakes import Delay, Mistake, delay_of, mistakes
 from armdyn.identification.regression import Problem
 from armdyn.identification.selection import (
     FASTEST,

@@ -1119,7 +1119,7 @@ def _without_short_segments(record: Record) -> Record:
 
 def _aligned(robot: Robot, record: Record, delay: float | str) -> Record:
     if isinstance(delay, str):
-        from armdyn.identification.delay import delay_of
+        from armdyn.identification.mistakes import delay_of
 
         check.one_of("delay", delay, "estimate")
         found = delay_of(robot, record)

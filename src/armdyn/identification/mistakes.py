@@ -1,9 +1,9 @@
-"""What a log probably has wrong: signs, orders, units and zeros that its own data contradict.
+"""What a log probably has wrong: signs, orders, units, zeros and delays that its own data contradict.
 
 Torques of the other sign fit as well as the right ones, with bodies of negative mass: the inertia that the
 arm shows along its motion tells. Joints that are swapped, angles in degrees and wrong zeros leave a model
 without its explanation: where it fits badly, the log is read in other ways, and one that halves the misfit is
-told.
+told. Torques that are late fit better once they are taken earlier.
 """
 
 from __future__ import annotations
@@ -13,11 +13,15 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
+from scipy.interpolate import CubicSpline
+from scipy.linalg import svd
+from scipy.ndimage import minimum_filter1d
+from scipy.optimize import minimize_scalar
 
-from armdyn.identification.errors import on_one_thread
-from armdyn.identification.log import Record
-from armdyn.identification.regression import RANK, Problem, column_scales, triangular
-from armdyn.identification.signals import Kinematics, cutoff_of_motion, states
+from armdyn.identification.errors import IdentificationError, check, on_one_thread
+from armdyn.identification.log import Log, Record
+from armdyn.identification.regression import RANK, Factors, Problem, column_scales, merged, triangular
+from armdyn.identification.signals import Kinematics, States, cutoff_of_motion, states
 from armdyn.identification.template import make_template
 from armdyn.model.friction import TERMS
 from armdyn.robot import Robot
@@ -186,7 +190,7 @@ def mistakes(robot: Robot, records: Sequence[Record]) -> list[Mistake]:
     if sample.use.sum() < 4 * len(sketch.problem.template.prior) or not sample.tau.any():
         return []
     before = sketch.misfit(sample)
-    readings: list[Reading] = []
+    readings: list[OtherReading] = []
     if before > GOOD and robot.n <= MOST:
         readings = _better_readings(sketch, sample, before)
         for reading in readings:
@@ -267,7 +271,7 @@ def _unit_of_torques(robot: Robot, sample: Sample) -> list[Mistake]:
 
 
 @dataclass(frozen=True)
-class Reading:
+class OtherReading:
     """A log read in another way: what was wrong then, and the sample as it should be."""
 
     text: str
@@ -275,9 +279,9 @@ class Reading:
     signs: np.ndarray | None = None  # (n,) where torques are turned
 
 
-def _better_readings(sketch: Sketch, sample: Sample, misfit: float) -> list[Reading]:
+def _better_readings(sketch: Sketch, sample: Sample, misfit: float) -> list[OtherReading]:
     """Other readings, one upon the other, while each is clearly better; of a fair fit only other signs."""
-    found: list[Reading] = []
+    found: list[OtherReading] = []
     while misfit > GOOD and len(found) < sample.q.shape[1]:
         now, bad = found[-1].sample if found else sample, misfit > BAD
         tried = list(_readings(sketch, now) if bad else _turns(now))
@@ -290,28 +294,28 @@ def _better_readings(sketch: Sketch, sample: Sample, misfit: float) -> list[Read
     return found
 
 
-def _turns(sample: Sample) -> Iterator[Reading]:
+def _turns(sample: Sample) -> Iterator[OtherReading]:
     """The sample with the torques of one joint turned."""
     for sign in 1 - 2 * np.eye(sample.q.shape[1]):
-        yield Reading("", sample.turned(sign), sign)
+        yield OtherReading("", sample.turned(sign), sign)
 
 
-def _readings(sketch: Sketch, sample: Sample) -> Iterator[Reading]:
+def _readings(sketch: Sketch, sample: Sample) -> Iterator[OtherReading]:
     """The sample as it would be if one thing were wrong."""
     robot, n = sketch.robot, sample.q.shape[1]
     names = [joint_name(robot, j) for j in range(n)]
     turning = revolute_joints(robot)
     degrees = np.where(turning, np.pi / 180, 1.0)
     if turning.any():
-        yield Reading("the angles are in degrees (units={'q': 'deg'})", sample.moved(degrees))
+        yield OtherReading("the angles are in degrees (units={'q': 'deg'})", sample.moved(degrees))
         text = "the angles are in radians, and were taken for degrees"
-        yield Reading(text, sample.moved(1 / degrees))
+        yield OtherReading(text, sample.moved(1 / degrees))
     for j in range(n):
         other = np.where(np.arange(n) == j, -1.0, 1.0)
-        yield Reading("", sample.turned(other), other)
-        yield Reading(f"{names[j]} counts its position the other way", sample.moved(other))
+        yield OtherReading("", sample.turned(other), other)
+        yield OtherReading(f"{names[j]} counts its position the other way", sample.moved(other))
         both = f"{names[j]} counts its position and its torque the other way"
-        yield Reading(both, sample.moved(other).turned(other))
+        yield OtherReading(both, sample.moved(other).turned(other))
         if turning[j]:
             yield _zero(sketch, sample, j)
     for i, k in combinations(range(n), 2):
@@ -319,10 +323,10 @@ def _readings(sketch: Sketch, sample: Sample) -> Iterator[Reading]:
         order[[i, k]] = k, i
         for channels in ("q and tau", "q", "tau"):
             text = f"{names[i]} and {names[k]} are swapped in {channels}"
-            yield Reading(text, sample.ordered(order, channels))
+            yield OtherReading(text, sample.ordered(order, channels))
 
 
-def _zero(sketch: Sketch, sample: Sample, j: int) -> Reading:
+def _zero(sketch: Sketch, sample: Sample, j: int) -> OtherReading:
     """The best zero of a joint that turns."""
 
     def shifted(angle: int) -> Sample:
@@ -339,4 +343,200 @@ def _zero(sketch: Sketch, sample: Sample, j: int) -> Reading:
             best, now = near, there
     text = f"the zero of {joint_name(sketch.robot, j)} is off by {best:g}°"
     zeros = ", ".join(f"{np.pi / 180 * best:.4g}" if i == j else "0" for i in range(sample.q.shape[1]))
-    return Reading(f"{text} (joint_zeros=[{zeros}])", shifted(best))
+    return OtherReading(f"{text} (joint_zeros=[{zeros}])", shifted(best))
+
+
+# ------------------------------------------------------------------------------------------------------------
+# A constant delay of torques behind positions, found with the robot's model.
+
+
+LONGEST = 0.1  # s: longer delays are not looked for
+CUTOFFS, SHARE = (20.0, 10.0, 5.0, 2.5), 1 / 8  # Hz, and of the rate at most: low-passes that are tried
+BETTER = 0.05  # of the misfit: what taking a delay out has to gain to be clear
+CLEARLY = 3.0  # uncertainties that a clear delay is at least
+ENOUGH = 8_000  # that are enough
+SLOW = 0.1  # of a joint's greatest speed: slower, friction sticks and turns as no model says,
+REACH = 0.25  # 1/cut-off: and so far that reaches through the low-pass
+_ROUNDING = 1e-14  # of the largest column
+_EACH_SIDE = 20  # delays that torques are taken at, before and after; a spline is between them
+_BEND = 3e-3  # s: over which the misfit's curvature is taken
+
+
+@dataclass(frozen=True)
+class Delay:
+    """The delay by which torques were recorded later than positions, and how well the model fits with it."""
+
+    seconds: float
+    samples: float  # the same in samples
+    before: float  # ‖τ − Yπ̂‖/‖τ‖ of a least-squares fit, torques by joint scaled to their noise
+    after: float  # the same with the delay taken out
+    at_end: bool  # the best is at the end of the range that was looked at
+    uncertainty: float  # s: standard error of the delay
+
+    @property
+    def clear(self) -> bool:
+        """Whether there is a delay of half a sample or more, surely, without which the model fits better."""
+        sure = abs(self.samples) >= 0.5 and abs(self.seconds) >= CLEARLY * self.uncertainty
+        return not self.at_end and sure and self.after < (1 - BETTER) * self.before
+
+    def __str__(self) -> str:
+        fits = f"the model then fits to {100 * self.after:.2f} % instead of {100 * self.before:.2f} %"
+        unsure = "" if self.at_end else f" ± {1e3 * self.uncertainty:.1g}"
+        return (
+            f"the torques are {1e3 * self.seconds:.3g}{unsure} ms ({self.samples:.2f} samples) late: {fits}"
+        )
+
+
+@on_one_thread
+def estimate_delay(robot: Robot, log: Log, most: float = LONGEST) -> Delay:
+    """The delay of the torques with which the robot's model, its parameters fitted, fits best.
+
+    `most` [s]: what is looked at, before and after. The model has rotors, viscous and Coulomb friction and
+    offsets, also where the description has none. It and the torques are low-passed alike, at 2.5 to 20 Hz:
+    the cut-off with the least uncertainty counts. Joints count where they are not slow, as dry friction near
+    rest looks like a delay. A model that lacks something may fit better with a delay that is none.
+    """
+    check.positive_time("most", most)
+    if not isinstance(log, Log):
+        raise IdentificationError(f"log: expected a Log, found {type(log).__name__}")
+    record = log.at_joints(check.robot(robot))
+    with check.computable():
+        return delay_of(robot, record, most)
+
+
+def delay_of(robot: Robot, record: Record, most: float = LONGEST) -> Delay:
+    """`estimate_delay` of a record."""
+    found = delay_of_records(robot, [record], most)
+    if found is None:
+        raise IdentificationError(f"{record.name}: too short to find a delay of up to {most:g} s in it")
+    return found
+
+
+def delay_note(robot: Robot, records: Sequence[Record]) -> list[str]:
+    """Notes about a delay that records clearly show, if they do."""
+    found = delay_of_records(robot, records)
+    if found is None or not found.clear:
+        return []
+    given = {record.delay for record in records}
+    how = f"delay={found.seconds + min(given):.3g}"
+    return [f"{found}; Log(…, {how}) and Log.load(…, {how}) take it out"]
+
+
+def delay_of_records(robot: Robot, records: Sequence[Record], most: float = LONGEST) -> Delay | None:
+    """The delay of the torques in records of one robot; None where they are too short."""
+    if not records:
+        return None
+    problem, sampling = Problem(make_template(robot)), records[0].rate
+    fastest = SHARE * min(record.rate for record in records)
+    found = []
+    for cutoff in dict.fromkeys(min(x, fastest) for x in CUTOFFS):
+        parts = [part for record in records for part in states(record, cutoff)]
+        # Where nothing was filtered, because the log has accelerations, it is now: noise that is not filtered
+        # is less between samples than at them, and would look like a delay.
+        parts = [replace(part, cutoff=cutoff) for part in parts]
+        delay = _delay(problem, parts, sampling, most)
+        found += [] if delay is None else [delay]
+    if not found:
+        return None
+    best = min(found, key=lambda delay: delay.uncertainty)
+    if not np.isfinite(best.uncertainty):
+        return best
+    # Where estimates differ by more than they should, the uncertainty grows with them.
+    sure = [delay for delay in found if np.isfinite(delay.uncertainty)]
+    misses = [(delay.seconds - best.seconds) / delay.uncertainty for delay in sure]
+    excess = float(np.sqrt(np.square(misses).sum() / max(len(misses) - 1, 1)))
+    return replace(best, uncertainty=best.uncertainty * max(excess, 1.0))
+
+
+def _delay(problem: Problem, parts: Sequence[States], sampling: float, most: float) -> Delay | None:
+    """The delay as one low-pass shows it, where the states are enough.
+
+    `sampling` are the log's samples per second.
+    """
+    delays = most / _EACH_SIDE * np.arange(-_EACH_SIDE, _EACH_SIDE + 1)
+    needed = 4 * len(problem.template.prior)
+    factors = _factors(problem, [_moving(problem, part) for part in parts], delays)
+    if factors is None or factors.rows.sum() < needed:
+        factors = _factors(problem, parts, delays)
+    if factors is None or factors.rows.sum() < needed:
+        return None
+    misfit = _Misfit.of(factors, delays)
+    values = [misfit(d) for d in delays]
+    before, k = values[_EACH_SIDE], int(np.argmin(values))
+    if k in (0, len(delays) - 1):
+        return Delay(float(delays[k]), float(delays[k]) * sampling, before, values[k], True, np.inf)
+    best = minimize_scalar(misfit, bounds=(delays[k - 1], delays[k + 1]), method="bounded")
+    seconds, after = float(best.x), float(best.fun)
+    beside = [misfit(seconds + sign * min(_BEND, most / _EACH_SIDE)) ** 2 for sign in (-1, 1)]
+    bend = (sum(beside) / 2 - after**2) / min(_BEND, most / _EACH_SIDE) ** 2
+    independent = factors.rows.sum() * min(1.0, max(2 * (part.cutoff or 0) / part.rate for part in parts))
+    variance = after**2 / max(independent - misfit.U.shape[1], 1.0) / max(bend, 1e-300)
+    return Delay(seconds, seconds * sampling, before, after, False, float(np.sqrt(variance)))
+
+
+def _moving(problem: Problem, part: States) -> States:
+    """Without the instants of joints that are slow, and those that the low-pass mixes with them."""
+    assert part.cutoff is not None
+    surfaces = problem.surfaces
+    speed = np.abs(surfaces.speeds(part.motion.q, part.motion.qd))[:, surfaces.own]
+    if not len(speed):
+        return part
+    near = 2 * int(np.ceil(REACH * part.rate / part.cutoff)) + 1
+    slow = minimum_filter1d(speed, near, axis=0) < SLOW * np.quantile(speed, 0.999, axis=0)
+    return replace(part, use=part.use & ~slow)
+
+
+def _factors(problem: Problem, parts: Sequence[States], delays: np.ndarray) -> Factors | None:
+    """Factors of [Y τ(t + d₁) τ(t + d₂) …], at blocks of instants spread over all parts.
+
+    Only instants whose torques within reach may all be used enter.
+    """
+    spans = [(part, start, stop) for part in _inner(parts, delays[-1]) for start, stop in part.blocks]
+    spans = [(part, start, stop) for part, start, stop in spans if part.use[start:stop].any()]
+    total = sum(stop - start for _, start, stop in spans)
+    found = []
+    for part, start, stop in spans[:: max(1, round(total / ENOUGH))]:
+        t = np.arange(len(part)) / part.rate
+        tau, known = CubicSpline(t, part.seen(part.tau + part.contact)), part.seen(part.contact)[start:stop]
+        late = [(tau(t[start:stop] + d) - known)[..., None] for d in delays]  # the wrench is not late
+        wide = np.concatenate([part.seen_between(problem, start, stop), *late[:-1]], axis=-1)
+        found.append(Factors.of(wide, late[-1][..., 0], part.use[start:stop]))
+    return merged(found) if found else None
+
+
+def _inner(parts: Sequence[States], most: float) -> Iterator[States]:
+    """Without instants that have a torque within `most` [s] which may not be used."""
+    for part in parts:
+        near = 2 * int(np.ceil(most * part.rate)) + 3
+        yield replace(part, use=minimum_filter1d(part.use, near, axis=0, mode="constant", cval=0))
+
+
+@dataclass(frozen=True)
+class _Misfit:
+    """‖τ − Yπ̂‖/‖τ‖ as a function of the delay."""
+
+    late: CubicSpline  # of the delay: the torques, in the rows of a triangular factor
+    U: np.ndarray  # what the model can say there, orthonormal
+
+    @staticmethod
+    def of(factors: Factors, delays: np.ndarray) -> _Misfit:
+        p = factors.R[0].shape[1] - len(delays)
+        R = factors.weighted(_scale(factors, p, p + len(delays) // 2))
+        sizes = np.linalg.norm(R[:, :p], axis=0)
+        shown = sizes > _ROUNDING * sizes.max(initial=0.0)  # what a column of rounding points at is chance
+        U, s, _ = svd(R[:, :p][:, shown] / sizes[shown], full_matrices=False, lapack_driver="gesvd")
+        return _Misfit(CubicSpline(delays, R[:, p:], axis=1), U[:, s > RANK * s.max(initial=0.0)])
+
+    def __call__(self, delay: float) -> float:
+        y = self.late(delay)
+        return float(np.linalg.norm(y - self.U @ (self.U.T @ y)) / np.maximum(np.linalg.norm(y), 1e-300))
+
+
+def _scale(factors: Factors, p: int, now: int) -> np.ndarray:
+    """(n,) what a fit with all joints alike leaves unexplained of the torques in column `now`."""
+    R = factors.weighted(np.ones(len(factors.R)))
+    x = np.linalg.lstsq(R[:, :p], R[:, now], rcond=RANK)[0]
+    left = [float(np.square(R_j[:, :p] @ x - R_j[:, now]).sum()) for R_j in factors.R]
+    sizes = [float(np.square(R_j[:, now]).sum()) for R_j in factors.R]
+    least = 1e-12 * max(*sizes, 1e-24)
+    return np.asarray(np.sqrt(np.maximum(left, least) / np.maximum(factors.rows, 1)))

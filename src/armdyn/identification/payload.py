@@ -11,20 +11,22 @@ import numpy as np
 from scipy.stats import norm
 
 from armdyn.expression import shown
-from armdyn.identification.consistency import Space, WeightedRows, nearest
+from armdyn.identification.consistency import (
+    BODIES,
+    SIZE,
+    Space,
+    WeightedRows,
+    at_centre,
+    congruence,
+    is_possible,
+    nearest,
+    pseudo_inertia,
+    stacked,
+)
 from armdyn.identification.errors import IdentificationError, check, on_one_thread
 from armdyn.identification.log import Log, Record
 from armdyn.identification.looking_over import look_over
 from armdyn.identification.methods import repetition
-from armdyn.identification.pseudo_inertia import (
-    BODIES,
-    SIZE,
-    at_centre,
-    congruence,
-    is_possible,
-    pseudo_inertia,
-    stacked,
-)
 from armdyn.identification.regression import Factors, merged
 from armdyn.identification.signals import Kinematics, States, cutoff_of_motion, states
 from armdyn.model import FIXED_BASE, Transform

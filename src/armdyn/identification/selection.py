@@ -425,7 +425,7 @@ _NOTHING = 1e-3  # in units of the noise: a smaller error is rounding
 _SWEEPS = 3
 
 
-class Search:
+class FrictionSearch:
     """The models of all coordinates, chosen."""
 
     def __init__(self, candidates: Candidates) -> None:
@@ -622,7 +622,7 @@ def choose_model(robot: Robot, records: Sequence[Record], request: Request) -> C
     x, scale = noise_scale(plain, parts, free)
     friction, worth = given, tuple[Worth, ...]()
     if friction is None:
-        search = Search(Candidates(template, parts, scale, free, x, slow))
+        search = FrictionSearch(Candidates(template, parts, scale, free, x, slow))
         friction, worth = search.run()
     widths = sign_widths(friction, greatest, surfaces)
 

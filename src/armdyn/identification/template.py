@@ -13,7 +13,7 @@ import numpy as np
 from armdyn.expression import ZERO, Expression, shown
 from armdyn.identification.errors import IdentificationError
 from armdyn.model import RobotModel
-from armdyn.model.friction import TERMS, Friction, Surface
+from armdyn.model.friction import TERMS, FrictionCoefficients, Surface
 from armdyn.model.parameters import SPRINGS, Parameter, layout, symbol
 from armdyn.model.parts import Link, Motor
 from armdyn.model.robot_model import idlers, is_coupled, joint_friction
@@ -169,7 +169,7 @@ def _rubbing(motor: Motor | None) -> Motor | None:
     """A motor that turns with several joints, with friction at its shaft."""
     if motor is None or not is_coupled(motor) or not motor.friction.is_zero:
         return motor
-    return replace(motor, friction=Friction.of({"viscous": _ONE, "coulomb": _ONE}))
+    return replace(motor, friction=FrictionCoefficients.of({"viscous": _ONE, "coulomb": _ONE}))
 
 
 def _added(robot: Robot, full: Robot) -> tuple[str, ...]:

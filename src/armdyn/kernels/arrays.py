@@ -247,8 +247,8 @@ def misfit(function: str, names: Iterable[str], arrays: Iterable[Any]) -> Armdyn
     return ArmdynError(f"{function}: shapes do not fit together: {shapes}")
 
 
-def joined(arrays: Mapping[str, Any], size: int = 6, functions: Any = np) -> Any:
-    """Arrays (..., size), by what messages call them, broadcast and side by side: (..., size k).
+def joined(what: str, arrays: Mapping[str, Any], size: int, functions: Any = np) -> Any:
+    """Arrays (..., size) of `what`, by what messages call them, broadcast and side by side: (..., size k).
 
     `functions` are those of the arrays' library.
     """
@@ -258,7 +258,7 @@ def joined(arrays: Mapping[str, Any], size: int = 6, functions: Any = np) -> Any
     try:
         lead = np.broadcast_shapes(*(x.shape[:-1] for x in arrays.values()))
     except ValueError:
-        raise misfit("wrench", arrays, arrays.values()) from None
+        raise misfit(what, arrays, arrays.values()) from None
     return functions.concatenate([functions.broadcast_to(x, (*lead, size)) for x in arrays.values()], axis=-1)
 
 

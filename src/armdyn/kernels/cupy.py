@@ -225,14 +225,27 @@ ASSEMBLES = True  # assembly runs on these arrays too
 MOST_PLANS = 256  # of a kernel
 
 
-def side_by_side(arrays: Mapping[str, Any]) -> Any:
-    """CuPy arrays (..., 6) by what messages call them, broadcast against each other: (..., 6 k)."""
+def side_by_side(what: str, arrays: Mapping[str, Any], size: int) -> Any:
+    """CuPy arrays (..., size) by what messages call them, broadcast against each other: (..., size k)."""
     import cupy
 
     for name, x in arrays.items():
-        _check(name, 6, x)
-    with cupy.cuda.Device(_device([(name, 6) for name in arrays], list(arrays.values()))):
-        return joined(arrays, 6, cupy)
+        _check(name, size, x)
+    with cupy.cuda.Device(_device([(name, size) for name in arrays], list(arrays.values()))):
+        return joined(what, arrays, size, cupy)
+
+
+def column(x: Any, first: Any) -> Any:
+    """An array (...) as (..., 1); numbers and lists are put where `first` is, in its precision."""
+    import cupy
+
+    if isinstance(x, cupy.ndarray):
+        return x[..., None]
+    if isinstance(x, np.ndarray):
+        return x  # refused with its name
+    dtype = first.dtype if first.dtype.kind == "f" else np.dtype(float)
+    with first.device:
+        return cupy.asarray(real_array("symbols", x), dtype=dtype)[..., None]
 
 
 def call(kernel: Kernel, arrays: Sequence[Any], out: Any) -> Any:

@@ -49,16 +49,26 @@ def call(kernel: Kernel, arrays: Sequence[Any], out: Any) -> Any:
     )
 
 
-def side_by_side(arrays: Mapping[str, Any]) -> Any:
-    """Dask arrays, or others, (..., 6) by what messages call them, side by side: (..., 6 k)."""
-    inputs = [_checked(name, (6,), x) for name, x in arrays.items()]
-    _check_shapes("wrench", list(arrays), inputs)
+def side_by_side(what: str, arrays: Mapping[str, Any], size: int) -> Any:
+    """Dask arrays, or others, (..., size) by what messages call them, side by side: (..., size k)."""
+    inputs = [_checked(name, (size,), x) for name, x in arrays.items()]
+    _check_shapes(what, list(arrays), inputs)
     dtype = _dtype(inputs)
-    return _blockwise("wrench", partial(_joined, tuple(arrays), dtype), inputs, (6 * len(inputs),), dtype)
+    join = partial(_joined, what, tuple(arrays), size, dtype)
+    return _blockwise(what, join, inputs, (size * len(inputs),), dtype)
 
 
-def _joined(names: Sequence[str], dtype: Any, *blocks: Any) -> Any:
-    return joined(dict(zip(names, blocks, strict=True))).astype(dtype, copy=False)
+def column(x: Any, first: Any) -> Any:
+    """An array or numbers (...) as (..., 1)."""
+    if isinstance(x, da.Array):
+        return x[..., None]
+    dtype = FLOAT32 if first.dtype == FLOAT32 and not isinstance(x, np.ndarray) else FLOAT64
+    return real_array("symbols", x).astype(dtype)[..., None]
+
+
+def _joined(what: str, names: Sequence[str], size: int, dtype: Any, *blocks: Any) -> Any:
+    arrays = [x[0] if isinstance(x, list) else x for x in blocks]
+    return joined(what, dict(zip(names, arrays, strict=True)), size).astype(dtype, copy=False)
 
 
 def _dtype(inputs: Sequence[Any]) -> Any:

@@ -80,8 +80,11 @@ class Library(Protocol):
 
     ASSEMBLES: bool
 
-    def side_by_side(self, arrays: Mapping[str, Any]) -> Any:
-        """Arrays (..., 6) by what messages call them, broadcast against each other: (..., 6 k)."""
+    def side_by_side(self, what: str, arrays: Mapping[str, Any], size: int) -> Any:
+        """Arrays (..., size) of `what`, by what messages call them, broadcast: (..., size k)."""
+
+    def column(self, x: Any, first: Any) -> Any:
+        """An array (...) as (..., 1); numbers and lists as arrays of the library, where `first` is."""
 
     def call(self, kernel: Kernel, arrays: Sequence[Any], out: Any) -> Any:
         """Results as by `Kernel.call`, where some of the arrays are the library's."""

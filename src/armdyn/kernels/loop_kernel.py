@@ -16,7 +16,7 @@ from armdyn.kernels.llvm.loop import loop_ir
 from armdyn.kernels.llvm.machine import loaded, vector_bytes
 from armdyn.kernels.threads import call_on_ranges, get_threads
 from armdyn.program.evaluate import Asked, Run, as_function, evaluate_loop
-from armdyn.program.loops import Ask, Extent, Loop, extent
+from armdyn.program.loops import Ask, Loop, LoopExtent, extent
 from armdyn.program.program import Program
 
 MINIMUM_WORK = 2_000_000  # operations per thread: below this, starting a thread costs more than it saves
@@ -32,7 +32,7 @@ class LoopKernel:
     def __init__(self, loop: Loop) -> None:
         self.loop = loop
         self._asks = {s.name: s for s in loop.statements if isinstance(s, Ask)}
-        self._extents: dict[tuple[int, ...], Extent] = {}
+        self._extents: dict[tuple[int, ...], LoopExtent] = {}
         self._compiled: dict[int, Any] = {}  # by width
 
     def __call__(
@@ -102,7 +102,7 @@ class LoopKernel:
             found.append(x if lies_well else x.astype(np.float64, order="C"))
         return found
 
-    def _check_rows(self, known: Extent, arguments: Mapping[str, np.ndarray]) -> None:
+    def _check_rows(self, known: LoopExtent, arguments: Mapping[str, np.ndarray]) -> None:
         for name, (least, most) in known.rows.items():
             if least < 0 or most >= len(arguments[name]):
                 raise IndexError(
@@ -132,7 +132,7 @@ class LoopKernel:
         threads = min(threads, get_threads()) if threads > 1 else 1
         return [min(instances, width * (registers * k // threads)) for k in range(threads + 1)]
 
-    def _extent(self, counts: tuple[int, ...]) -> Extent:
+    def _extent(self, counts: tuple[int, ...]) -> LoopExtent:
         """Extent of the loop for these counts; kept for the next call."""
         found = self._extents.get(counts)
         if found is None:

@@ -354,15 +354,27 @@ def call(kernel: Kernel, arrays: Sequence[Any], out: Any) -> Any:
     return found[0] if len(found) == 1 else found
 
 
-def side_by_side(wrenches: Mapping[str, Any]) -> Any:
-    """Wrenches (..., 6) on k links by what they are called, broadcast against each other: (..., 6 k)."""
-    inputs = [(name, 6) for name in wrenches]
-    tensors = _checked("wrench", inputs, list(wrenches.values()))
+def side_by_side(what: str, arrays: Mapping[str, Any], size: int) -> Any:
+    """Tensors (..., size) by what messages call them, broadcast against each other: (..., size k)."""
+    inputs = [(name, size) for name in arrays]
+    tensors = _checked(what, inputs, list(arrays.values()))
     _check_shapes(inputs, tensors)
     try:
         return torch.cat(torch.broadcast_tensors(*tensors), dim=-1)
     except RuntimeError:
-        raise misfit("wrench", wrenches, tensors) from None
+        raise misfit(what, arrays, tensors) from None
+
+
+def column(x: Any, first: Any) -> Any:
+    """A tensor (...) as (..., 1); numbers and lists are put where `first` is, in its precision."""
+    if isinstance(x, torch.Tensor):
+        return x[..., None]
+    if isinstance(x, list | tuple):
+        x = _listed("symbols", 1, x)
+    elif not isinstance(x, int | float):
+        return x  # refused with its name
+    dtype = first.dtype if first.dtype in _DTYPES else torch.float64
+    return torch.tensor(x, dtype=dtype, device=first.device)[..., None]
 
 
 def _checked(function: str, inputs: Sequence[tuple[str, int]], arrays: Sequence[Any]) -> list[Any]:

@@ -3,7 +3,7 @@
 from armdyn.model.bodies import impossible_bodies, impossible_inertia
 from armdyn.model.closures import Relation
 from armdyn.model.errors import ModelError, PhysicsWarning
-from armdyn.model.friction import Friction
+from armdyn.model.friction import FrictionCoefficients
 from armdyn.model.inertia import (
     Inertia,
     box,
@@ -22,7 +22,7 @@ __all__ = [
     "BASE",
     "FIXED_BASE",
     "Body",
-    "Friction",
+    "FrictionCoefficients",
     "Inertia",
     "Limits",
     "Link",

@@ -11,7 +11,7 @@ from armdyn.expression import ZERO, ArmdynError, Expression, shown
 from armdyn.model.bodies import impossible_bodies
 from armdyn.model.closures import ClosingJoint, Relation, settled
 from armdyn.model.errors import ModelError, number, numbers, plain, table, three, word
-from armdyn.model.friction import SINGLE, TERMS, Friction, levels
+from armdyn.model.friction import SINGLE, TERMS, FrictionCoefficients, levels
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, Tensor, asymmetry, matrix_tensor, tensor
 from armdyn.model.parts import JointSpring, Link, Motor, PointSpring, Transform
 from armdyn.model.robot_model import (
@@ -640,7 +640,7 @@ class _Naming:
             tensor(self(x, f"I{k}{i}", free) for x, k in zip(about_com, keys, strict=True)),
         )
 
-    def friction(self, f: Friction, suffix: str) -> Friction:
+    def friction(self, f: FrictionCoefficients, suffix: str) -> FrictionCoefficients:
         forward, backward = f.coulomb
         if f["asymmetry"].is_zero:
             named = {"coulomb": self(forward, f"{TERMS['coulomb'].symbol}{suffix}")}
@@ -649,7 +649,7 @@ class _Naming:
         named |= {x: self(f[x], f"{TERMS[x].symbol}{suffix}") for x in (*SINGLE, "stribeck")}
         velocity = f.stribeck_velocity
         velocity = velocity if f["stribeck"].is_zero else self(velocity, f"vs{suffix}")
-        return Friction.of(named, velocity, self(f.width, f"w{suffix}"))
+        return FrictionCoefficients.of(named, velocity, self(f.width, f"w{suffix}"))
 
     def motor(self, motor: Motor, i: int) -> Motor:
         return replace(

@@ -294,7 +294,7 @@ class Surface:
 
 
 @dataclass(frozen=True)
-class Friction:
+class FrictionCoefficients:
     """Friction as a description gives it, exact, of a joint or at a motor's shaft.
 
     The Stribeck level adds to the size of Coulomb friction at rest and fades with speed; it and the cubic
@@ -308,10 +308,10 @@ class Friction:
     @staticmethod
     def of(
         coefficients: Mapping[str, Scalar], stribeck_velocity: Expression = _ONE, width: Expression = ZERO
-    ) -> Friction:
+    ) -> FrictionCoefficients:
         """With these coefficients, by term; those left out are zero."""
         values = tuple(Expression.of(coefficients.get(name, 0)) for name in TERMS)
-        return Friction(values, stribeck_velocity, width)
+        return FrictionCoefficients(values, stribeck_velocity, width)
 
     def __getitem__(self, term: str) -> Expression:
         return self.coefficients[term]
@@ -321,10 +321,12 @@ class Friction:
         """By term."""
         return dict(zip(TERMS, self.values, strict=True))
 
-    def replaced(self, coefficients: Mapping[str, Scalar], velocity: Expression | None = None) -> Friction:
+    def replaced(
+        self, coefficients: Mapping[str, Scalar], velocity: Expression | None = None
+    ) -> FrictionCoefficients:
         """With some coefficients in the place of what they were."""
         velocity = velocity or self.stribeck_velocity
-        return Friction.of({**self.coefficients, **coefficients}, velocity, self.width)
+        return FrictionCoefficients.of({**self.coefficients, **coefficients}, velocity, self.width)
 
     @property
     def coulomb(self) -> tuple[Expression, Expression]:
@@ -347,7 +349,7 @@ class Friction:
         return table
 
 
-NO_FRICTION = Friction()
+NO_FRICTION = FrictionCoefficients()
 
 
 def levels(forward: Expression, backward: Expression) -> dict[str, Expression]:

@@ -24,7 +24,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from armdyn.expression import ZERO, Expression
 from armdyn.model.errors import ModelError
-from armdyn.model.friction import NO_FRICTION, TERMS, Friction, Surface
+from armdyn.model.friction import NO_FRICTION, TERMS, FrictionCoefficients, Surface
 from armdyn.model.inertia import ENTRIES, Inertia
 from armdyn.model.mechanism import Mechanism, Spring, Strut
 from armdyn.model.parts import JointSpring, Link, PointSpring
@@ -241,7 +241,7 @@ def with_parameters(model: RobotModel, values: Sequence[Expression]) -> RobotMod
         links[link.name] = replace(
             links[link.name],
             inertia=target.bodies[joint].inertia - rest.bodies[joint].inertia,
-            friction=Friction.of(
+            friction=FrictionCoefficients.of(
                 {name: own[name] - already[name] for name in TERMS},
                 link.friction.stribeck_velocity,
                 link.friction.width,
@@ -299,7 +299,7 @@ def _with_motor(model: RobotModel, joint: int, link: Link, given: dict[Parameter
             )
         return link
     at_motor = {p.kind.entry: x for p, x in given.items() if p.joint == joint and p.kind.part == "motor"}
-    friction = Friction.of(at_motor, width=motor.friction.width) if at_motor else motor.friction
+    friction = FrictionCoefficients.of(at_motor, width=motor.friction.width) if at_motor else motor.friction
     stiffness = given.get(Parameter(symbol("elastic", "stiffness"), joint), motor.stiffness)
     damper = given.get(Parameter(symbol("damper", "viscous"), joint), motor.damping)
     motor = replace(motor, axial=given[inertia], friction=friction, stiffness=stiffness, damping=damper)
@@ -311,5 +311,5 @@ def _with_idler(number: int, link: Link, given: dict[Parameter, Expression]) -> 
     assert link.motor is not None
     own = {p.kind.entry: x for p, x in given.items() if p.joint == number and p.kind.part == "idler"}
     motor = replace(link.motor, axial=own.pop("inertia"))
-    friction = Friction.of(own, width=motor.friction.width) if own else motor.friction
+    friction = FrictionCoefficients.of(own, width=motor.friction.width) if own else motor.friction
     return replace(link, motor=replace(motor, friction=friction))

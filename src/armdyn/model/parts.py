@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from armdyn.expression import ONE, ZERO, Expression
-from armdyn.model.friction import NO_FRICTION, Friction
+from armdyn.model.friction import NO_FRICTION, FrictionCoefficients
 from armdyn.model.inertia import Inertia
 from armdyn.model.vector import (
     IDENTITY,
@@ -89,7 +89,7 @@ class Motor:
     mass: Expression = ZERO
     position: Vector = ZERO3
     coupling: tuple[tuple[str, Expression], ...] = ()
-    friction: Friction = NO_FRICTION
+    friction: FrictionCoefficients = NO_FRICTION
     torque_constant: Expression = ONE
     limits: MotorLimits = MotorLimits()
     stiffness: Expression | None = None  # of the transmission, at the joint: the joint is elastic
@@ -142,7 +142,7 @@ class Link:
     axis: Vector = Z
     after: Transform = Transform()
     inertia: Inertia = Inertia()
-    friction: Friction = NO_FRICTION
+    friction: FrictionCoefficients = NO_FRICTION
     limits: Limits = field(default_factory=Limits)
     motor: Motor | None = None
     joint_name: str = ""  # where a file gives joints names of their own

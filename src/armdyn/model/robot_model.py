@@ -22,7 +22,7 @@ from armdyn.model.closures import (
     sum_text,
 )
 from armdyn.model.errors import ModelError
-from armdyn.model.friction import TERMS, Friction, Row, Surface, mapped
+from armdyn.model.friction import TERMS, FrictionCoefficients, Row, Surface, mapped
 from armdyn.model.inertia import ZERO6, Inertia, Tensor
 from armdyn.model.mechanism import FIXED_BASE, Body, Closing, Mechanism, Place, Rotor, Spring, Strut
 from armdyn.model.parts import NO_SPRING, Limits, Link, Motor, PointSpring, RotorModel, Transform
@@ -268,7 +268,7 @@ def _friction_problems(model: RobotModel, link: Link) -> Iterator[str]:
         )
 
 
-def _width_problems(model: RobotModel, friction: Friction, where: str) -> Iterator[str]:
+def _width_problems(model: RobotModel, friction: FrictionCoefficients, where: str) -> Iterator[str]:
     width = model.value(friction.width)
     if width is not None and not friction.width.is_zero and not width > 0:
         yield f"{where}.width: found {width:g}; a positive speed is allowed, or 0 itself for the sign"

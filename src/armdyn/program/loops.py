@@ -308,17 +308,17 @@ _MANY = 1000  # of each count, where formulas are compared
 
 
 @dataclass(frozen=True)
-class Extent:
+class LoopExtent:
     """Operations and rows that one instance takes at most; the body of a `While` counts once."""
 
     operations: int
     rows: Mapping[str, Range]  # of each argument; as if counters were independent of each other
 
 
-def extent(loop: Loop, counts: Mapping[str, int]) -> Extent:
+def extent(loop: Loop, counts: Mapping[str, int]) -> LoopExtent:
     """Extent of a loop that is given these counts."""
     walk = _Walk(loop, {name: (count, count) for name, count in counts.items()})
-    return Extent(walk.operations(loop.body), walk.rows)
+    return LoopExtent(walk.operations(loop.body), walk.rows)
 
 
 def rows_of(loop: Loop) -> dict[str, str]:

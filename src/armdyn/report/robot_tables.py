@@ -9,7 +9,7 @@ from typing import TypeAlias
 from armdyn.description.dh_table import pose_text
 from armdyn.expression import ZERO, ArmdynError, Expression
 from armdyn.model import Inertia, RobotModel
-from armdyn.model.friction import SINGLE, TERMS, Friction
+from armdyn.model.friction import SINGLE, TERMS, FrictionCoefficients
 from armdyn.model.inertia import TENSOR_KEYS
 from armdyn.model.parts import NO_SPRING, Limits
 from armdyn.model.vector import apply
@@ -100,7 +100,7 @@ def friction_units(joint: str) -> dict[str, str]:
     return {name: unit for name, unit in found.items() if unit}
 
 
-def friction_entries(friction: Friction) -> dict[str, Expression]:
+def friction_entries(friction: FrictionCoefficients) -> dict[str, Expression]:
     """The numbers by name, the two Coulomb values apart; the Stribeck velocity is zero without its level."""
     first, *single = SINGLE
     entries = {first: friction[first], **dict(zip(("coulomb+", "coulomb-"), friction.coulomb, strict=True))}
@@ -109,7 +109,7 @@ def friction_entries(friction: Friction) -> dict[str, Expression]:
     return entries | {"stribeck velocity": velocity, "width": friction.width}
 
 
-def _friction(friction: Friction, joint: str = "revolute") -> Values:
+def _friction(friction: FrictionCoefficients, joint: str = "revolute") -> Values:
     """The numbers that are not zero; the Stribeck velocity where there is a Stribeck level."""
     return replace(_present(friction_entries(friction)), units=friction_units(joint))
 

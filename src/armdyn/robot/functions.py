@@ -21,7 +21,7 @@ from armdyn.dynamics.kinematics import longest_path
 from armdyn.expression import ONE, Expression, MissingValueError, shown
 from armdyn.expression.functions import over_scalars
 from armdyn.kernels import Kernel, Shared, Specification
-from armdyn.kernels.arrays import Numbers, joined, real_array
+from armdyn.kernels.arrays import Numbers, joined, misfit, real_array
 from armdyn.kernels.kernel import library_of
 from armdyn.model.edit import check_link
 from armdyn.model.errors import ModelError
@@ -43,6 +43,7 @@ SYMBOLS = "symbols"  # the input for the values of symbols
 LONG = 15  # coordinates: from here on a loop over columns is compiled in half the time, and no slower
 Inputs = Sequence[tuple[str, int]]
 Wrench: TypeAlias = Numbers | Mapping[str, Numbers]  # at the tip, or by link
+Symbols: TypeAlias = Mapping[str, float | Numbers]  # values (...) by the names of symbols
 
 MEANINGS = {
     "q": "joint positions [rad or m]",
@@ -720,7 +721,46 @@ def side_by_side(wrenches: Mapping[str, Any], beside: Sequence[Any]) -> Any:
     """
     called = {label(link): x for link, x in wrenches.items()}
     if library := library_of(list(called.values())):
-        return library.side_by_side(called)
-    found = joined({name: real_array(name, x, "numbers (..., 6)") for name, x in called.items()})
+        return library.side_by_side("wrench", called, 6)
+    arrays = {name: real_array(name, x, "numbers (..., 6)") for name, x in called.items()}
+    found = joined("wrench", arrays, 6)
     listed_only = all(isinstance(x, list | tuple) for x in called.values())
     return found.tolist() if listed_only and library_of(beside) else found
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Values of symbols by name: {"a2": 0.4, "m1": (...)} as one array for a kernel.
+
+
+def of_symbols(model: RobotModel, values: Mapping[str, Any]) -> dict[str, Any]:
+    """What is given by symbol, in the order of the model's symbols: kernels do not depend on the caller's."""
+    if not isinstance(values, Mapping):
+        raise ModelError(f"symbols: found {shown(values)}; a mapping {{name: value}} is expected")
+    known = [name for name, _ in model.symbols]
+    if unknown := [name for name in values if name not in known]:
+        names = f"symbols: {listed(known)}" if known else "it has none"
+        raise ModelError(f"symbols: {shown(unknown[0])} is no symbol of this robot; {names}")
+    if taken := [name for name in values if name in MEANINGS]:
+        raise ModelError(f"symbols: '{taken[0]}' is an input and a symbol of this robot; rename the symbol")
+    return {name: values[name] for name in known if name in values}
+
+
+def as_columns(values: Mapping[str, Any], beside: Sequence[Any]) -> Any:
+    """Values (...) of k symbols, broadcast against each other: (..., k).
+
+    They are in the library of theirs, or of the arrays beside them, where plain numbers have their precision.
+    """
+    called = {f"symbols[{shown(name)}]": x for name, x in values.items()}
+    arrays = [*called.values(), *beside]
+    if library := library_of(arrays):
+        first = next(x for x in arrays if library_of([x]) is library)
+        columns = {name: library.column(x, first) for name, x in called.items()}
+        return library.side_by_side("symbols", columns, 1)
+    found = {name: real_array(name, x, "numbers (...)") for name, x in called.items()}
+    try:
+        same = np.broadcast_arrays(*found.values())
+    except ValueError:
+        raise misfit("symbols", found, found.values()) from None
+    typed = [x for x in arrays if isinstance(x, np.ndarray)]
+    single = bool(typed) and all(x.dtype == np.float32 for x in typed)
+    return np.stack(same, axis=-1).astype(np.float32 if single else float, copy=False)

@@ -49,14 +49,18 @@ from armdyn.robot.functions import (
     FUNCTIONS,
     MEANINGS,
     ROTOR_JACOBIAN,
+    SYMBOLS,
     Function,
+    Symbols,
     Wrench,
+    as_columns,
     check_function,
     check_program,
     functions_of,
     make_kernel,
     numeric_mechanism,
     of_links,
+    of_symbols,
     side_by_side,
 )
 from armdyn.robot.postures import assembly_modes, near_positions, with_posture
@@ -78,7 +82,7 @@ class Robot(Shown):
     Immutable; equal and hashable by content; picklable. Positions `q` [rad or m], velocities `qd`,
     accelerations `qdd` and torques `tau` [N m or N] are (..., n) over the n moving joints and broadcast like
     NumPy's gufuncs; `out=` takes the result. `parameters` (..., p), where taken, replaces the robot's own
-    parameter vector row by row.
+    parameter vector row by row; `symbols`, such as {"a2": 0.4, "m1": (...)}, replaces values of its symbols.
 
         >>> robot = Robot.load("puma560")
         >>> tau = robot.inverse_dynamics(q, qd, qdd)  # (..., 6) torques for a motion
@@ -459,6 +463,7 @@ class Robot(Shown):
         *,
         base: BaseMotion | None = None,
         parameters: Numbers | None = None,
+        symbols: Symbols | None = None,
         out: Floats | None = None,
     ) -> Floats:
         """Torques (..., n) [N m or N] for a motion (7.42), by Newton–Euler (7.107)–(7.114).
@@ -477,10 +482,10 @@ class Robot(Shown):
         link too, without the tool. What the base exerts has no effect. `base` is how the robot's foot moves.
         docs/torques.md goes on from here; `contributions` says what the torques consist of.
         """
-        if wrench is None and base is None and parameters is None:
+        if wrench is None and base is None and parameters is None and symbols is None:
             return self._kernels["inverse_dynamics"].call((q, qd, qdd), out)
         given: dict[str, Any] = {"wrench": wrench, "parameters": parameters, **_base_inputs(base)}
-        return self._run("inverse_dynamics", (q, qd, qdd), out, **given)
+        return self._run("inverse_dynamics", (q, qd, qdd), out, symbols=symbols, **given)
 
     def forward_dynamics(
         self,
@@ -491,6 +496,7 @@ class Robot(Shown):
         *,
         base: BaseMotion | None = None,
         parameters: Numbers | None = None,
+        symbols: Symbols | None = None,
         out: Floats | None = None,
     ) -> Floats:
         """Accelerations (..., n) [rad/s² or m/s²] under torques (7.115): the inverse of `inverse_dynamics`.
@@ -498,40 +504,67 @@ class Robot(Shown):
         `tau` (..., n) [N m or N]; `wrench` and `base` are as there. `simulate` integrates this over time:
         docs/simulation.md.
         """
-        if wrench is None and base is None and parameters is None:
+        if wrench is None and base is None and parameters is None and symbols is None:
             return self._kernels["forward_dynamics"].call((q, qd, tau), out)
         given: dict[str, Any] = {"wrench": wrench, "parameters": parameters, **_base_inputs(base)}
-        return self._run("forward_dynamics", (q, qd, tau), out, **given)
+        return self._run("forward_dynamics", (q, qd, tau), out, symbols=symbols, **given)
 
-    def inertia(self, q: Numbers, *, parameters: Numbers | None = None, out: Floats | None = None) -> Floats:
+    def inertia(
+        self,
+        q: Numbers,
+        *,
+        parameters: Numbers | None = None,
+        symbols: Symbols | None = None,
+        out: Floats | None = None,
+    ) -> Floats:
         """Inertia matrix B(q), (..., n, n) (7.32) [kg m², kg m, kg]: symmetric, rotors included."""
-        if parameters is None:
+        if parameters is None and symbols is None:
             return self._kernels["inertia"].call((q,), out)
-        return self._run("inertia", (q,), out, parameters=parameters)
+        return self._run("inertia", (q,), out, parameters=parameters, symbols=symbols)
 
     def coriolis(
-        self, q: Numbers, qd: Numbers, *, parameters: Numbers | None = None, out: Floats | None = None
+        self,
+        q: Numbers,
+        qd: Numbers,
+        *,
+        parameters: Numbers | None = None,
+        symbols: Symbols | None = None,
+        out: Floats | None = None,
     ) -> Floats:
         """C(q, q̇), (..., n, n), Christoffel's choice (7.44)–(7.45): Ḃ − 2C is skew-symmetric."""
-        if parameters is None:
+        if parameters is None and symbols is None:
             return self._kernels["coriolis"].call((q, qd), out)
-        return self._run("coriolis", (q, qd), out, parameters=parameters)
+        return self._run("coriolis", (q, qd), out, parameters=parameters, symbols=symbols)
 
-    def gravity(self, q: Numbers, *, parameters: Numbers | None = None, out: Floats | None = None) -> Floats:
+    def gravity(
+        self,
+        q: Numbers,
+        *,
+        parameters: Numbers | None = None,
+        symbols: Symbols | None = None,
+        out: Floats | None = None,
+    ) -> Floats:
         """Gravity torques g(q), (..., n) (7.39) [N m or N]: what holds an arm without springs at rest."""
-        if parameters is None:
+        if parameters is None and symbols is None:
             return self._kernels["gravity"].call((q,), out)
-        return self._run("gravity", (q,), out, parameters=parameters)
+        return self._run("gravity", (q,), out, parameters=parameters, symbols=symbols)
 
-    def springs(self, q: Numbers, *, parameters: Numbers | None = None, out: Floats | None = None) -> Floats:
+    def springs(
+        self,
+        q: Numbers,
+        *,
+        parameters: Numbers | None = None,
+        symbols: Symbols | None = None,
+        out: Floats | None = None,
+    ) -> Floats:
         """Torques (..., n) [N m or N] that hold the robot against its springs, those of elastic joints too.
 
         They are ∂U/∂q of the springs' energy. A spring between points that meet has no direction and gives
         NaN, unless it has neither a rest length nor a force.
         """
-        if parameters is None:
+        if parameters is None and symbols is None:
             return self._kernels["springs"].call((q,), out)
-        return self._run("springs", (q,), out, parameters=parameters)
+        return self._run("springs", (q,), out, parameters=parameters, symbols=symbols)
 
     def friction(
         self,
@@ -539,6 +572,7 @@ class Robot(Shown):
         *,
         q: Numbers | None = None,
         parameters: Numbers | None = None,
+        symbols: Symbols | None = None,
         out: Floats | None = None,
     ) -> Floats:
         """Friction torques (..., n) at joint velocities; sign(0) = 0.
@@ -549,48 +583,72 @@ class Robot(Shown):
         `inverse_dynamics` has more than this and the robot without friction.
         """
         given = (qd,) if not self._model.loops else (self._posture(q), qd)
-        if parameters is None:
+        if parameters is None and symbols is None:
             return self._kernels["friction"].call(given, out)
-        return self._run("friction", given, out, parameters=parameters)
+        return self._run("friction", given, out, parameters=parameters, symbols=symbols)
 
     def kinetic_energy(
-        self, q: Numbers, qd: Numbers, *, parameters: Numbers | None = None, out: Floats | None = None
+        self,
+        q: Numbers,
+        qd: Numbers,
+        *,
+        parameters: Numbers | None = None,
+        symbols: Symbols | None = None,
+        out: Floats | None = None,
     ) -> Scalars:
         """Kinetic energy T, (...) (7.31) [J]."""
-        if parameters is None:
+        if parameters is None and symbols is None:
             return self._kernels["kinetic_energy"].call((q, qd), out)
-        return self._run("kinetic_energy", (q, qd), out, parameters=parameters)
+        return self._run("kinetic_energy", (q, qd), out, parameters=parameters, symbols=symbols)
 
     def potential_energy(
-        self, q: Numbers, *, parameters: Numbers | None = None, out: Floats | None = None
+        self,
+        q: Numbers,
+        *,
+        parameters: Numbers | None = None,
+        symbols: Symbols | None = None,
+        out: Floats | None = None,
     ) -> Scalars:
         """Potential energy U, (...) (7.36) [J], springs included.
 
         A mass at the base origin has none, nor has a spring at q = 0, one between points at length 0.
         """
-        if parameters is None:
+        if parameters is None and symbols is None:
             return self._kernels["potential_energy"].call((q,), out)
-        return self._run("potential_energy", (q,), out, parameters=parameters)
+        return self._run("potential_energy", (q,), out, parameters=parameters, symbols=symbols)
 
-    def pose(self, q: Numbers, link: str | None = None, *, out: Floats | None = None) -> Floats:
+    def pose(
+        self,
+        q: Numbers,
+        link: str | None = None,
+        *,
+        symbols: Symbols | None = None,
+        out: Floats | None = None,
+    ) -> Floats:
         """Homogeneous transform (..., 4, 4) of the tip frame, or of a link's, in the world."""
-        return (self if link is None else self.with_tip(link))._kernels["pose"].call((q,), out)
+        return (self if link is None else self.with_tip(link))._run("pose", (q,), out, symbols=symbols)
 
-    def poses(self, q: Numbers, *, out: Floats | None = None) -> Floats:
+    def poses(self, q: Numbers, *, symbols: Symbols | None = None, out: Floats | None = None) -> Floats:
         """Homogeneous transforms (..., bodies, 4, 4) of the frames of all moving links in the world.
 
         They are in the order of `robot.bodies`, that of the links: joints that follow others, by relations or
         loops, are where they have to be. The base is the last. A fixed link moves with the link that it is
         fixed to: `pose(q, link)`.
         """
-        return self._kernels["poses"].call((q,), out)
+        return self._run("poses", (q,), out, symbols=symbols)
 
-    def com_position(self, q: Numbers, link: str) -> Floats:
+    def com_position(self, q: Numbers, link: str, *, symbols: Symbols | None = None) -> Floats:
         """Centre of mass (..., 3) of a link in the world: of the link alone, without motors it carries."""
-        return self._at(check_link(self._model, "link", link), "com").pose(q)[..., :3, 3]
+        return self._at(check_link(self._model, "link", link), "com").pose(q, symbols=symbols)[..., :3, 3]
 
     def jacobian(
-        self, q: Numbers, link: str | None = None, at: At = "frame", *, out: Floats | None = None
+        self,
+        q: Numbers,
+        link: str | None = None,
+        at: At = "frame",
+        *,
+        symbols: Symbols | None = None,
+        out: Floats | None = None,
     ) -> Floats:
         """Geometric Jacobian (..., 6, n) of the tip or a point of a link: linear over angular, world axes.
 
@@ -598,7 +656,7 @@ class Robot(Shown):
         motors that it carries), (7.16)–(7.19); or a point [x, y, z] in its frame; without a link, in that of
         the tip.
         """
-        return self._at(link, at)._kernels["jacobian"].call((q,), out)
+        return self._at(link, at)._run("jacobian", (q,), out, symbols=symbols)
 
     def jacobian_dot(
         self,
@@ -607,19 +665,22 @@ class Robot(Shown):
         link: str | None = None,
         at: At = "frame",
         *,
+        symbols: Symbols | None = None,
         out: Floats | None = None,
     ) -> Floats:
         """Time derivative (..., 6, n) of the Jacobian, of the same points."""
-        return self._at(link, at)._kernels["jacobian_dot"].call((q, qd), out)
+        return self._at(link, at)._run("jacobian_dot", (q, qd), out, symbols=symbols)
 
-    def rotor_jacobian(self, q: Numbers, motor: str, *, out: Floats | None = None) -> Floats:
+    def rotor_jacobian(
+        self, q: Numbers, motor: str, *, symbols: Symbols | None = None, out: Floats | None = None
+    ) -> Floats:
         """Geometric Jacobian (..., 6, n) of the rotor of a motor, at the rotor's place (7.25)–(7.29).
 
         `motor` names the link or joint that it drives. The angular rows are those of the motor's carrier and
         of the rotor's own spin, k_j z_m.
         """
         link, own = motor_named(self._model, motor)
-        return self._at_rotor(link, own)._kernels[(ROTOR_JACOBIAN, link.name)].call((q,), out)
+        return self._at_rotor(link, own)._run(ROTOR_JACOBIAN, (q,), out, link.name, symbols=symbols)
 
     def contributions(
         self,
@@ -629,6 +690,7 @@ class Robot(Shown):
         wrench: Wrench | None = None,
         *,
         parameters: Numbers | None = None,
+        symbols: Symbols | None = None,
         out: Floats | None = None,
     ) -> Floats:
         """Torques (..., 8, n) [N m or N] of a motion by cause; they add up to `inverse_dynamics`.
@@ -638,9 +700,11 @@ class Robot(Shown):
         the first three: `armdyn.contributions` tells the coupling of rotors and links apart, and joint from
         joint.
         """
-        if wrench is None and parameters is None:
+        if wrench is None and parameters is None and symbols is None:
             return self._kernels["contributions"].call((q, qd, qdd), out)
-        return self._run("contributions", (q, qd, qdd), out, wrench=wrench, parameters=parameters)
+        return self._run(
+            "contributions", (q, qd, qdd), out, wrench=wrench, parameters=parameters, symbols=symbols
+        )
 
     def joint_wrenches(
         self,
@@ -650,15 +714,18 @@ class Robot(Shown):
         wrench: Wrench | None = None,
         *,
         parameters: Numbers | None = None,
+        symbols: Symbols | None = None,
         out: Floats | None = None,
     ) -> Floats:
         """f_i over μ_i of (7.112)–(7.113), (..., n, 6), each in its link frame's axes.
 
         μ_i is about the point where joint i sits on its parent: frame i−1's origin in standard DH.
         """
-        if wrench is None and parameters is None:
+        if wrench is None and parameters is None and symbols is None:
             return self._kernels["joint_wrenches"].call((q, qd, qdd), out)
-        return self._run("joint_wrenches", (q, qd, qdd), out, wrench=wrench, parameters=parameters)
+        return self._run(
+            "joint_wrenches", (q, qd, qdd), out, wrench=wrench, parameters=parameters, symbols=symbols
+        )
 
     def loop_wrenches(
         self,
@@ -668,6 +735,7 @@ class Robot(Shown):
         wrench: Wrench | None = None,
         *,
         parameters: Numbers | None = None,
+        symbols: Symbols | None = None,
         out: Floats | None = None,
     ) -> Floats:
         """Force [N] over moment [N m] that the first link of each loop exerts on the second, (..., loops, 6).
@@ -676,9 +744,13 @@ class Robot(Shown):
         count as unloaded: rigid bodies do not tell how such forces are shared.
         """
         check_function(self._model, "loop_wrenches")
-        return self._run("loop_wrenches", (q, qd, qdd), out, wrench=wrench, parameters=parameters)
+        return self._run(
+            "loop_wrenches", (q, qd, qdd), out, wrench=wrench, parameters=parameters, symbols=symbols
+        )
 
-    def actuator_torques(self, q: Numbers, tau: Numbers, *, out: Floats | None = None) -> Floats:
+    def actuator_torques(
+        self, q: Numbers, tau: Numbers, *, symbols: Symbols | None = None, out: Floats | None = None
+    ) -> Floats:
         """Torques (..., driven) [N m or N] of all driven joints of a robot with loops that amount to `tau`.
 
         With as many drives as coordinates these are `tau` (..., n) itself. More drives (redundant actuation)
@@ -686,24 +758,39 @@ class Robot(Shown):
         `robot.actuated` names the joints.
         """
         check_function(self._model, "actuator_torques")
-        return self._kernels["actuator_torques"].call((q, tau), out)
+        return self._run("actuator_torques", (q, tau), out, symbols=symbols)
 
-    def regressor(self, q: Numbers, qd: Numbers, qdd: Numbers, *, out: Floats | None = None) -> Floats:
+    def regressor(
+        self,
+        q: Numbers,
+        qd: Numbers,
+        qdd: Numbers,
+        *,
+        symbols: Symbols | None = None,
+        out: Floats | None = None,
+    ) -> Floats:
         """Y, (..., n, p) with tau = Y @ parameters (7.81).
 
         Load friction, which is not linear in the parameters, is excepted: its columns (Fl) are zero.
         """
-        return self._kernels["regressor"].call((q, qd, qdd), out)
+        return self._run("regressor", (q, qd, qdd), out, symbols=symbols)
 
     def adaptive_regressor(
-        self, q: Numbers, qd: Numbers, qd_r: Numbers, qdd_r: Numbers, *, out: Floats | None = None
+        self,
+        q: Numbers,
+        qd: Numbers,
+        qd_r: Numbers,
+        qdd_r: Numbers,
+        *,
+        symbols: Symbols | None = None,
+        out: Floats | None = None,
     ) -> Floats:
         """Y of Slotine and Li, (..., n, p): Y @ parameters = B q̈_r + C(q, q̇) q̇_r + g + friction.
 
         C is Christoffel's, that of `coriolis`. Friction goes by q̇, as in `regressor`: viscous, Coulomb and
         all other terms of the velocities `qd`, not of the reference. Load friction is excepted as there.
         """
-        return self._kernels["adaptive_regressor"].call((q, qd, qd_r, qdd_r), out)
+        return self._run("adaptive_regressor", (q, qd, qd_r, qdd_r), out, symbols=symbols)
 
     def inverse_dynamics_derivatives(
         self,
@@ -713,13 +800,19 @@ class Robot(Shown):
         wrench: Wrench | None = None,
         *,
         parameters: Numbers | None = None,
+        symbols: Symbols | None = None,
         out: tuple[Floats | None, Floats | None, Floats | None] | None = None,
     ) -> tuple[Floats, Floats, Floats]:
         """∂τ/∂q, ∂τ/∂q̇, ∂τ/∂q̈, each (..., n, n)."""
-        if wrench is None and parameters is None:
+        if wrench is None and parameters is None and symbols is None:
             return self._kernels["inverse_dynamics_derivatives"].call((q, qd, qdd), out)
         return self._run(
-            "inverse_dynamics_derivatives", (q, qd, qdd), out, wrench=wrench, parameters=parameters
+            "inverse_dynamics_derivatives",
+            (q, qd, qdd),
+            out,
+            wrench=wrench,
+            parameters=parameters,
+            symbols=symbols,
         )
 
     def forward_dynamics_derivatives(
@@ -730,13 +823,19 @@ class Robot(Shown):
         wrench: Wrench | None = None,
         *,
         parameters: Numbers | None = None,
+        symbols: Symbols | None = None,
         out: tuple[Floats | None, Floats | None, Floats | None] | None = None,
     ) -> tuple[Floats, Floats, Floats]:
         """∂q̈/∂q, ∂q̈/∂q̇, ∂q̈/∂τ, each (..., n, n)."""
-        if wrench is None and parameters is None:
+        if wrench is None and parameters is None and symbols is None:
             return self._kernels["forward_dynamics_derivatives"].call((q, qd, tau), out)
         return self._run(
-            "forward_dynamics_derivatives", (q, qd, tau), out, wrench=wrench, parameters=parameters
+            "forward_dynamics_derivatives",
+            (q, qd, tau),
+            out,
+            wrench=wrench,
+            parameters=parameters,
+            symbols=symbols,
         )
 
     def joint_positions(self, q: Numbers) -> Floats:
@@ -935,17 +1034,30 @@ class Robot(Shown):
 
     # ---- inside ------------------------------------------------------------------------------------------
 
-    def _run(self, name: str, arguments: tuple[Numbers, ...], out: Any, **optional: Wrench | None) -> Any:
-        """Call the kernel of a function with optional inputs."""
+    def _run(
+        self,
+        name: str,
+        arguments: tuple[Numbers, ...],
+        out: Any,
+        links: Any = "",
+        *,
+        symbols: Symbols | None = None,
+        **optional: Wrench | None,
+    ) -> Any:
+        """Call the kernel of a function with optional inputs; values of symbols are the last of them."""
+        if symbols is None and not optional:
+            return self._kernels[(name, links) if links else name].call(arguments, out)
         given: dict[str, Any] = {key: x for key, x in optional.items() if x is not None or key in BASE_INPUTS}
-        links: Any = ""
         wrench = given.get("wrench")
         if type(wrench) is not np.ndarray and isinstance(wrench, Mapping):  # an array is the usual case
             if wrenches := of_links(self._model, wrench):
                 links, given["wrench"] = tuple(wrenches), side_by_side(wrenches, arguments)
             else:
                 del given["wrench"]
-        return self._kernels[(name, links, *given)].call((*arguments, *given.values()), out)
+        key, inputs = (name, links, *given), (*arguments, *given.values())
+        if symbols is not None and (values := of_symbols(self._model, symbols)):
+            key, inputs = (*key, *values), (*inputs, as_columns(values, arguments))
+        return self._kernels[key].call(inputs, out)
 
     def _key(self, function: str, optional: Sequence[str], links: Sequence[str]) -> Key:
         check_program(self._model, function, optional)
@@ -985,12 +1097,12 @@ def _method(name: str, row: Function) -> Callable[..., Any]:
     """The method of a function that is not written above: its inputs, then the optional ones by name."""
     optional = [x for x in row.optional if x not in BASE_INPUTS]
     parameters = [Parameter(x, Parameter.POSITIONAL_OR_KEYWORD) for x in ("self", *row.inputs)]
-    parameters += [Parameter(x, Parameter.KEYWORD_ONLY, default=None) for x in (*optional, "out")]
+    parameters += [Parameter(x, Parameter.KEYWORD_ONLY, default=None) for x in (*optional, SYMBOLS, "out")]
     signature = Signature(parameters)
 
     def method(*args: Any, **named: Any) -> Any:
         given = signature.bind(*args, **named).arguments
-        further = {x: given.get(x) for x in optional}
+        further = {x: given.get(x) for x in (*optional, SYMBOLS)}
         return given["self"]._run(name, tuple(given[x] for x in row.inputs), given.get("out"), **further)
 
     meaning = "; ".join(result.meaning for result in row.results)

@@ -15,7 +15,7 @@ from armdyn.robot.functions import label, of_links
 from armdyn.robot.joints import joint_name
 from armdyn.simulation.controller import Controller, frozen, side_by_side
 from armdyn.simulation.errors import SimulationError, check
-from armdyn.simulation.integrand import Drive, Held, tau_as_given, wrench_names
+from armdyn.simulation.integrand import Drive, SampledLaw, tau_as_given, wrench_names
 from armdyn.simulation.where import CPU, FUNCTION_ON_GPU, Where
 
 Batch: TypeAlias = tuple[int, ...]
@@ -222,7 +222,7 @@ class Actuation:
                 inputs["constants"] += controller.sizes[0]
                 inputs["signals"] += controller.sizes[1]
             else:
-                held = Held(controller.law, *controller.sizes, controller.remembered)
+                held = SampledLaw(controller.law, *controller.sizes, controller.remembered)
         for name, source in self.sources.items():
             if source.kind:
                 inputs[source.kind].append((name, source.size))

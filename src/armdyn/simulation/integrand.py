@@ -246,7 +246,7 @@ WORKS = ("torque", "wrench", "friction")
 
 
 @dataclass(frozen=True)
-class Held:
+class SampledLaw:
     """A law that is sampled: its torques are held from one sample to the next, and so is its memory."""
 
     law: Law
@@ -269,7 +269,7 @@ class Drive:
     constants: Sizes = ()
     signals: Sizes = ()
     asked: Sizes = ()
-    held: Held | None = None
+    held: SampledLaw | None = None
     links: tuple[str, ...] = ()
 
     @property

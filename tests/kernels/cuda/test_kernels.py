@@ -77,6 +77,17 @@ def test_several_results(cupy, robot):
             agree(y, expected)
 
 
+def test_symbols_by_row(cupy):
+    arm = Robot.load("planar")
+    q, lengths = states(arm, 1, ROWS)[0], np.linspace(1, 2, ROWS)
+    expected = arm.gravity(q, symbols={"g": 9.0, "a1": lengths})
+    agree(arm.gravity(cupy.asarray(q), symbols={"a1": cupy.asarray(lengths), "g": 9.0}), expected)
+    plain = arm.gravity(cupy.asarray(q), symbols={"a1": 1.5})
+    agree(plain, arm.gravity(q, symbols={"a1": 1.5}))
+    with golden_error(TypeError):
+        arm.gravity(cupy.asarray(q), symbols={"a1": lengths})
+
+
 def test_optional_inputs_by_row(cupy, robot):
     q, qd, qdd = states(robot, 3, ROWS)
     rng = np.random.default_rng(2)

@@ -46,7 +46,7 @@ from armdyn.description.frames import by_quaternion, frame, numeric_rpy, unit_ve
 from armdyn.description.source import DescriptionError, Options
 from armdyn.expression import ONE, ZERO, Expression, ExpressionError
 from armdyn.model.closures import ClosingJoint
-from armdyn.model.friction import Friction
+from armdyn.model.friction import FrictionCoefficients
 from armdyn.model.inertia import tensor
 from armdyn.model.parts import NO_SPRING, JointSpring, Limits, PointSpring, Transform
 from armdyn.model.vector import IDENTITY, ZERO3, Matrix, Vector, neg, rotation_about, scale, vector
@@ -143,7 +143,9 @@ def read_motors(spec: Spec, joints: list[str], remarks: Remarks) -> dict[str, Ra
         axial = (armature + rotors) / (gear * gear)
         if axial.is_zero and damping.is_zero and gear == ONE:
             continue
-        found[name] = RawMotor(gear, axial, friction=Friction.of({"viscous": damping / (gear * gear)}))
+        found[name] = RawMotor(
+            gear, axial, friction=FrictionCoefficients.of({"viscous": damping / (gear * gear)})
+        )
     if any(not motor.axial.is_zero for motor in found.values()):
         remarks.note(
             "armatures are rotors 'reflected' to their joints, on the diagonal of the inertia matrix: the "
@@ -770,7 +772,7 @@ class _MjcfReader:
             origin=origin @ before,
             axis=axis,
             after=after,
-            friction=Friction.of({"viscous": viscous, "coulomb": coulomb}),
+            friction=FrictionCoefficients.of({"viscous": viscous, "coulomb": coulomb}),
             spring=self._spring(j),
             place=place,
         )

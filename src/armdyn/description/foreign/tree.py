@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias, TypeVar
 from armdyn.description.source import MAX_LINKS, DescriptionError
 from armdyn.expression import ONE, ZERO, Expression, decimal_places, decimal_text
 from armdyn.model.closures import ClosingJoint
-from armdyn.model.friction import NO_FRICTION, Friction
+from armdyn.model.friction import NO_FRICTION, FrictionCoefficients
 from armdyn.model.inertia import ZERO6, Tensor
 from armdyn.model.parts import NO_SPRING, JointSpring, Limits, PointSpring, Transform, X
 from armdyn.model.vector import IDENTITY, ZERO3, Matrix, Vector, vector
@@ -147,7 +147,7 @@ class RawMotor:
     gear: Expression = ONE
     axial: Expression = ZERO
     torque_constant: Expression = ONE
-    friction: Friction = NO_FRICTION  # at the motor's shaft
+    friction: FrictionCoefficients = NO_FRICTION  # at the motor's shaft
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ class RawJoint:
     origin: Transform = Transform()
     axis: Vector = X
     after: Transform = Transform()
-    friction: Friction = NO_FRICTION
+    friction: FrictionCoefficients = NO_FRICTION
     limits: Limits = field(default_factory=Limits)
     motor: RawMotor | None = None
     mimic: Mimic | None = None

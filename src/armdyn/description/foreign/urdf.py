@@ -48,7 +48,7 @@ from armdyn.description.frames import frame, unit_vector
 from armdyn.description.plausibility import NEARLY
 from armdyn.description.source import MAX_LINKS, Options
 from armdyn.expression import ONE, ZERO, Expression
-from armdyn.model.friction import NO_FRICTION, Friction
+from armdyn.model.friction import NO_FRICTION, FrictionCoefficients
 from armdyn.model.inertia import TENSOR_KEYS, tensor
 from armdyn.model.parts import Limits, Transform, X
 from armdyn.model.vector import IDENTITY, ZERO3, Matrix, Vector, vector
@@ -396,7 +396,7 @@ def _float_rotation(rpy: Vector) -> Matrix:
     return vector(vector(row) for row in R.tolist())
 
 
-def _friction(element: Element, remarks: Remarks) -> Friction:
+def _friction(element: Element, remarks: Remarks) -> FrictionCoefficients:
     dynamics = one(element, "dynamics", remarks)
     if dynamics is None:
         return NO_FRICTION
@@ -405,7 +405,7 @@ def _friction(element: Element, remarks: Remarks) -> Friction:
         if value.value() < 0:
             raise dynamics.error(f'{key}="{short(dynamics.attributes[key])}": friction is zero or positive')
     viscous, coulomb = values
-    return Friction.of({"viscous": viscous, "coulomb": coulomb})
+    return FrictionCoefficients.of({"viscous": viscous, "coulomb": coulomb})
 
 
 def _mimic(element: Element, remarks: Remarks) -> Mimic | None:

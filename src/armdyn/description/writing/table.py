@@ -24,7 +24,7 @@ from armdyn.expression.parser import MAX_EXPONENT
 from armdyn.model import impossible_bodies
 from armdyn.model.closures import ClosingJoint, Relation
 from armdyn.model.edit import Namer, Placement, by_position
-from armdyn.model.friction import NO_FRICTION, Friction
+from armdyn.model.friction import NO_FRICTION, FrictionCoefficients
 from armdyn.model.inertia import TENSOR_KEYS, Inertia
 from armdyn.model.parts import NO_SPRING, Limits, Link, Motor, MotorLimits, PointSpring, Transform, Z
 from armdyn.model.robot_model import BASE, RobotModel
@@ -336,7 +336,7 @@ def _motor(link: Link, motor: Motor) -> Table:
     return table
 
 
-def _friction(friction: Friction) -> Table:
+def _friction(friction: FrictionCoefficients) -> Table:
     table: Table = {}
     for key, x in friction.table.items():
         if isinstance(x, dict):

@@ -61,8 +61,8 @@ class Rate:
 def largest_rate(A: np.ndarray, B: np.ndarray, C: np.ndarray, limit: np.ndarray, most: float) -> Rate:
     """The largest k in (0, most] with |A k² + B k + C| ≤ limit, rows (m,) each; `most` may be infinite."""
     kept = np.flatnonzero(np.isfinite(limit))
-    A, B, C, limit = (x[kept] for x in (A, B, C, limit))
-    sizes = np.abs(A), np.abs(B), np.abs(C) + limit
+    if kept.size < limit.size:
+        A, B, C, limit = (x[kept] for x in (A, B, C, limit))
     k, row = most, None
     if not np.isfinite(k):
         tops = _outermost(A, B, C, limit)
@@ -71,8 +71,10 @@ def largest_rate(A: np.ndarray, B: np.ndarray, C: np.ndarray, limit: np.ndarray,
         row, k = int(tops.argmin()), float(tops.min())
     while k > 0:
         value = k * (k * A + B) + C
-        slack = ROUNDING * (k * (k * sizes[0] + sizes[1]) + sizes[2])
-        bad = np.flatnonzero(np.abs(value) - limit > slack)
+        bad = np.flatnonzero(np.abs(value) > limit)
+        a, b, c = (np.abs(x[bad]) for x in (A, B, C))
+        slack = ROUNDING * (k * (k * a + b) + (c + limit[bad]))
+        bad = bad[np.abs(value[bad]) - limit[bad] > slack]
         if not bad.size:
             return Rate(k, None if row is None else int(kept[row]), k)
         sign = np.sign(value[bad])

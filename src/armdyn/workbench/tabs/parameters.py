@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from armdyn.description.robot_file import build
 from armdyn.description.writing.table import written
 from armdyn.expression import Expression
-from armdyn.model.friction import Friction
+from armdyn.model.friction import FrictionCoefficients
 from armdyn.model.inertia import TENSOR_KEYS
 from armdyn.names import one_line
 from armdyn.report.page import Markup, tag
@@ -195,13 +195,13 @@ def _about_com(robot: Robot, link: int, own: dict[str, Any]) -> dict[str, Any]:
     return {**gone, "com": [number(x) for x in body.com], "inertia": entries}
 
 
-def _friction(robot: Robot, link: int, key: str) -> Friction:
+def _friction(robot: Robot, link: int, key: str) -> FrictionCoefficients:
     """Of a link's joint, or of its motor."""
     part = robot.model.links[link]
     return part.motor.friction if part.motor and key.startswith("motor") else part.friction
 
 
-def _pair(friction: Friction, level: float) -> Any:
+def _pair(friction: FrictionCoefficients, level: float) -> Any:
     """Coulomb friction of a level; what it has more forward than backward stays."""
     shift = friction["asymmetry"]
     if shift.is_zero:
