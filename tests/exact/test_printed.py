@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from armdyn import ArmdynError, Robot
+from armdyn import ArmdynError, Robot, box, cylinder
 from armdyn.exact.printing.mathml import inline
 from golden_messages import golden_error
 
@@ -118,6 +118,35 @@ def test_every_object_of_a_derivation_is_written_and_goes_to_sympy():
         assert energy.kinetic == T
         assert energy.potential == U
         assert energy.kinetic.latex() in energy.kinetic.markdown()
+        assert repr(energy) == f"<{energy.title}>"
+        assert energy._repr_html_() == energy.mathml()
+
+
+def test_sums_below_a_line_are_quotients_in_every_style():
+    link = Robot.load("planar").equations().augmented_link("link 1")
+    assert str(link.com[0]) == "ml1*(l1 - a1)/(ml1 + mm2)"
+    assert link.com[0].latex().startswith(r"\frac{m_{\ell_{1}}}{m_{\ell_{1}} + m_{m_{2}}}")
+    thin = box("m", [1, 1, "1/(a + b)"])
+    assert "1/12*m*(1 + 1/(a + b)**2)" in thin.text()
+    assert r"\frac{1}{\left(a + b\right)^{2}}" in thin.latex()
+    assert "<mfrac><mrow><mn>1</mn></mrow><mrow><msup>" in thin.mathml()
+
+
+def test_bodies_have_masses_before_lengths_and_fractions_beside_fractions():
+    tube = cylinder("m", "r", "h")
+    assert "[0, 0, 1/2*m*r**2]" in tube.text()
+    assert str(tube.matrix) == (
+        "((1/12*h**2*m + 1/4*m*r**2, 0, 0), (0, 1/12*h**2*m + 1/4*m*r**2, 0), (0, 0, 0.5*m*r**2))"
+    )
+
+
+def test_angles_and_names_that_begin_as_greek_letters_do():
+    T_A = Robot.load("planar").equations().analytical_jacobian("rpy").T_A
+    assert r"\cos(\mathrm{pitch}) \cos(\mathrm{yaw})" in T_A.latex()
+    assert "<mi>pitch</mi>" in T_A.mathml()
+    bodies = (box(name, [1, 1, 1]).latex() for name in ("pin", "pi_1", "tau_m"))
+    for text, spelled in zip(bodies, ("p_{in}", r"\pi_{1}", r"\tau_{m}"), strict=True):
+        assert rf"\text{{mass}} &= {spelled}" in text
 
 
 def test_sympy_equations_have_the_methods_of_the_equations():
@@ -125,7 +154,10 @@ def test_sympy_equations_have_the_methods_of_the_equations():
     handed = equations.sympy()
     assert handed.jacobian("link 2", at="com") == equations.jacobian("link 2", at="com").sympy()
     assert handed.energy(motor="link 2") == equations.energy(motor="link 2").sympy()
-    assert handed.parameters("link 1") == equations.augmented_link("link 1").parameters.sympy()
+    augmented = equations.augmented_link("link 1")
+    found = handed.augmented_link("link 1")
+    assert found["mass"] == augmented.mass.sympy()
+    assert all(found[name] == getattr(augmented, name).sympy() for name in ("parameters", "tensor_at_com"))
     assert handed.christoffel == equations.christoffel.sympy()
 
 

@@ -9,6 +9,7 @@ from armdyn import (
     dynamic_manipulability,
     elastic_feedforward,
     excite,
+    learn_torques,
     motor_loads,
     scale_to_limits,
     simulate,
@@ -82,6 +83,7 @@ def test_without_torques_there_it_moves_as_the_driven_arm_does():
         lambda: ComputedTorque(ROBOT, MOTION),
         lambda: AdaptiveControl(ROBOT, MOTION, ["m1"]),
         lambda: OperationalControl(ROBOT, TipPoint([0.5, 0, 0])),
+        lambda: learn_torques(ROBOT, MOTION),
     ],
 )
 def test_laws_that_need_every_joint_are_refused(make):

@@ -154,9 +154,9 @@ def test_printed_tensors_and_numbers():
     ]
     found = {left: read(right) for left, right in printed}
     number = np.vectorize(lambda x: Expression.of(x).value(values))
-    assert_same(found["m"], number(body.mass))
+    assert_same(found[r"\text{mass}"], number(body.mass))
     assert_same(np.ravel(found["r_{C}"]), number(body.com))
-    assert_same(found["I"], number(body.matrix))
+    assert_same(found["I_{O}"], number(body.matrix))
     assert_same(found["I_{C}"], number(Inertia(tensor=body.tensor_at_com).matrix))
     assert all(right in body.markdown() for _, right in printed)
 

@@ -30,7 +30,7 @@ from armdyn.names import listed, quoted
 # Energies.
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Energy(Written):
     """Kinetic and potential energy of one link, of one rotor or of an augmented link.
 
@@ -178,7 +178,7 @@ class RigidPart:
     inertia: Inertia
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AugmentedLink(Written):
     """A moving link with all that is fixed to it and the motors it carries, rotors locked (7.52)–(7.77).
 
@@ -256,6 +256,12 @@ class AugmentedLink(Written):
         for part in parts[1:]:
             total = total + part
         return Energy(self._label, "(7.52)", total.kinetic, total.potential, total.translation)
+
+    def sympy(self, symbols: Any = ()) -> dict[str, Any]:
+        """Mass, moment, tensor, parameters and, with a mass, com and tensor_at_com, in SymPy by name."""
+        names = ["mass", "moment", "tensor", "parameters"]
+        names += [] if self.mass.is_zero else ["com", "tensor_at_com"]
+        return {name: getattr(self, name).sympy(symbols) for name in names}
 
     def _array(self, rows: Iterable[Any], called: str = "", equation: str = "") -> Array[Entry]:
         return exact_array(
@@ -372,7 +378,7 @@ def augmented_link(equations: ClosedForm, name: str) -> AugmentedLink:
 # A body by itself.
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class WrittenBody(Written):
     """Mass, centre of mass and tensors of a body, collected as entries of equations are."""
 
@@ -385,7 +391,7 @@ class WrittenBody(Written):
     def arrays(self) -> list[tuple[str, Glyph, Array[Entry]]]:
         """What there is to write: in words, by its letter, and the matrix or vector."""
         own = self.inertia
-        found = [("Tensor about the origin", Glyph("I"), self._array(own.matrix))]
+        found = [("Tensor about the origin", Glyph("I", ("O",)), self._array(own.matrix))]
         if own.mass.is_zero:
             return found
         com = ("Centre of mass", Glyph("r", ("C",)), self._array(own.com))
@@ -411,7 +417,7 @@ class WrittenBody(Written):
 
     def passages(self, style: Style) -> list[Passage]:
         printer = Printer(self.basis, style)
-        lines = [_named_line(printer, Glyph("m"), self.mass)]
+        lines = [(style.words("mass"), self.mass.parts(printer) or [style.zero])]  # m may be a symbol
         found = [Passage("Mass and centre of mass", "", lines)]
         for words, glyph, array in self.arrays:
             written = matrix_or_entries(printer, _spelled(style, glyph), array)

@@ -31,7 +31,7 @@ class SympyEquations:
     is beside it; each is made when it is asked for. `christoffel` and `h` are lists of matrices.
 
     `METHODS` are those of the equations, with the same arguments: `jacobian("link 2", at="com")`. `energy`
-    gives T and U of a link or rotor, `parameters` π_i of an augmented link.
+    gives T and U of a link or rotor, `augmented_link` a table: its "tensor", its "parameters" π_i and so on.
     """
 
     TERMS = (
@@ -41,7 +41,7 @@ class SympyEquations:
     )
     METHODS = (
         *("pose", "rotation", "position", "velocity", "angular_velocity", "jacobian", "jacobian_dot"),
-        *("analytical_jacobian", "energy"),
+        *("analytical_jacobian", "energy", "augmented_link"),
     )
 
     def __init__(self, equations: Any, symbols: Symbols = ()) -> None:
@@ -75,7 +75,7 @@ class SympyEquations:
         if name in self.METHODS:
             return lambda *args, **named: getattr(self._equations, name)(*args, **named).sympy(self._symbols)
         if name not in self.TERMS:
-            known = ", ".join((*self.TERMS, *self.METHODS, "parameters"))
+            known = ", ".join((*self.TERMS, *self.METHODS))
             raise AttributeError(f"no term {shown(name)}; there are tau, {known}")
         equations = self._equations
         if name in ("T", "U"):
@@ -85,10 +85,6 @@ class SympyEquations:
             found = self._matrix(getattr(equations, name))
         setattr(self, name, found)
         return found
-
-    def parameters(self, link: str) -> Any:
-        """π_i of an augmented link (7.77), a column."""
-        return self._equations.augmented_link(link).parameters.sympy(self._symbols)
 
     def _matrix(self, terms: Any) -> Any:
         """A matrix, of a vector a column; of three indices a list of matrices."""

@@ -56,6 +56,9 @@ class Written:
     def __repr__(self) -> str:
         return f"<{self.title}>"
 
+    def _repr_html_(self) -> str | None:
+        return shown_or_none(self.mathml)
+
 
 @dataclass(frozen=True)
 class Letters:

@@ -454,8 +454,10 @@ def _exact_decimal(x: Any) -> Fraction | None:
 
 
 def terms_text(terms: Iterable[tuple[Monomial, Fraction]]) -> str:
-    """A sum of terms; "0" without any."""
-    text = "".join(_signed(_term_text(m, c)) for m, c in terms)
+    """A sum of terms; "0" without any. Beside 1/12 stands 1/4, and not 0.25."""
+    found = list(terms)
+    fractions = any(decimal_places(c) is None for _, c in found)
+    text = "".join(_signed(_term_text(m, c, fractions)) for m, c in found)
     if not text:
         return "0"
     return text[3:] if text.startswith(" + ") else "-" + text[3:]
@@ -490,10 +492,12 @@ def decimal_places(x: Fraction) -> int | None:
     return max(twos, fives) if rest == 1 else None
 
 
-def _term_text(monomial: Monomial, coefficient: Fraction) -> str:
+def _term_text(monomial: Monomial, coefficient: Fraction, fractions: bool) -> str:
     factors = [str(a) if e == 1 else f"{a}**{e}" for a, e in monomial]
     if abs(coefficient) != 1 or not factors:
-        factors.insert(0, decimal_text(abs(coefficient)))
+        size = abs(coefficient)
+        halves = fractions and size.denominator in (2, 4, 8, 16) and size.numerator < 1000
+        factors.insert(0, f"{size.numerator}/{size.denominator}" if halves else decimal_text(size))
     return ("-" if coefficient < 0 else "") + "*".join(factors)
 
 
@@ -721,8 +725,7 @@ class Expression:
     def __str__(self) -> str:
         return terms_text(self.terms)
 
-    def __repr__(self) -> str:
-        return f"Expression('{self}')"
+    __repr__ = __str__
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Expression, (dict(self.terms),))

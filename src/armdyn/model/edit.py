@@ -94,6 +94,10 @@ def motor_named(model: RobotModel, name: object) -> tuple[Link, Motor]:
         if isinstance(name, str) and name in (link.joint_name, link.name) and name:
             assert link.motor is not None
             return link, link.motor
+    if model.rotors == "none":
+        raise ModelError(
+            f"motor: found {shown(name)}; the robot is modelled without rotors (rotors = 'none')"
+        )
     labels = listed([x.joint_label for x in driven]) or "none"
     raise ModelError(f"motor: found {shown(name)}, which has no motor; joints and links with one: {labels}")
 

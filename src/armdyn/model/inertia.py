@@ -425,10 +425,10 @@ def _squared(name: str, length: Number) -> Expression:
     return at_least_zero(name, length) ** 2
 
 
-def box(mass: Number, size: Sequence[Number]) -> Inertia:
-    """A parallelepiped with edges along x, y, z."""
-    edges = numbers("size", size, 3)
-    x, y, z = (_squared(f"size[{i}]", s) / 12 for i, s in enumerate(edges))
+def box(mass: Number, size: Number | Sequence[Number], *edges: Number) -> Inertia:
+    """A parallelepiped with edges along x, y, z: box(2, [0.3, 0.2, 0.1]), or box("m", "w", "d", "h")."""
+    lengths = numbers("size", [size, *edges] if edges else size, 3)
+    x, y, z = (_squared(f"size[{i}]", s) / 12 for i, s in enumerate(lengths))
     return _solid(mass, y + z, x + z, x + y)
 
 

@@ -115,7 +115,7 @@ def learn_torques(
 
     Torques may jump where the motion's acceleration does and, with dry friction, where a joint turns round.
     Where a joint rests in dry friction, several torques hold it, and one of them is learned. Limits of
-    positions and torques are not regarded; robots with elastic joints are refused.
+    positions and torques are not regarded; robots with elastic or passive joints are refused.
 
     The law and the filter: `simulation/learning.py`.
     """
@@ -157,6 +157,11 @@ def _check_motion(robot: Robot, motion: Any) -> None:
     if robot.model.elastic:
         name = robot.model.elastic[0].joint_label
         raise SimulationError(f"robot: '{name}' is elastic; torques are learned of arms with rigid joints")
+    if robot.drives.passive:
+        name = robot.coordinates[robot.drives.passive[0]]
+        raise SimulationError(
+            f"robot: nothing drives '{name}' (actuated = false); torques are learned on driven joints alone"
+        )
 
 
 def _believed(robot: Robot, model: Any) -> Robot | None:

@@ -123,8 +123,6 @@ def _function(kind: str, inner: str) -> str:
         return f"<msqrt>{inner}</msqrt>"
     if kind == "abs":
         return f'<mrow><mo form="prefix">|</mo>{inner}<mo form="postfix">|</mo></mrow>'
-    if kind == "inverse":
-        return _power(_parentheses(inner), -1)
     return f"<mrow>{_applied(kind, (inner,))}</mrow>"
 
 

@@ -24,7 +24,10 @@ _GREEK = frozenset(
 _PARAMETER = re.compile(rf"\[({'|'.join(KINDS)}|lC[xyz]|Ib[xyz]{{2}})(\d+)\]")
 _NUMBER = re.compile(r"\d+")
 _JOINT = re.compile(r"(q|qd|qdd|sgn|sgnm|bell|tanh|absr)(\d+)(?:_to_\d+|(?:_\d+)*)")
-_SYMBOL = re.compile(r"(" + "|".join(sorted(_GREEK, key=len, reverse=True)) + r"|[A-Za-z])_?(\w*)")
+_SYMBOL = re.compile(
+    r"(" + "|".join(sorted(_GREEK - {"pi"}, key=len, reverse=True)) + r"|pi(?![a-z])|[A-Za-z])_?(\w*)"
+)
+_WORDS = ("roll", "pitch", "yaw")  # names that are no letter with a subscript
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ def symbol_glyph(name: str) -> Glyph:
     A p behind the last digit is a prime, pp are two.
     """
     match = _SYMBOL.fullmatch(name)
-    if not match:
+    if not match or name in _WORDS:
         return Glyph(name)
     base, rest = match.groups()
     head = "ell" if base == "l" else base
@@ -106,7 +109,7 @@ class Roles:
         stiffness = [link.spring.stiffness for link in model.links]
         stiffness += [spring.stiffness for spring in model.springs]
         masses = names(*(link.inertia.mass for link in model.links), *(m.mass for m in motors))
-        tensors = names(*(x for link in model.links for x in link.inertia.tensor))
+        tensors = _without(masses, (x for link in model.links for x in link.inertia.tensor))
         lengths = names(*(x for link in model.links for T in (link.before, link.after) for x in T.p))
         rotor = names(*(m.axial for m in motors), *(m.transverse for m in motors))
         moments = names(*(x for link in model.links for x in link.inertia.moment))
@@ -132,6 +135,12 @@ class Roles:
         if name.startswith("#"):  # a named part, by its number
             return (2, int(name[1:]), "")
         return (2 if name.startswith("[") else 4, order, name)
+
+
+def _without(masses: frozenset[str], entries: Iterable[object]) -> frozenset[str]:
+    """Symbols of the terms that have no mass: inertias, and not the lengths of a solid."""
+    terms = (Expression({m: c}) for x in entries if isinstance(x, Expression) for m, c in x.terms)
+    return frozenset().union(*(x.symbols() for x in terms if not masses & x.symbols()))
 
 
 def _order(model: RobotModel, names: Callable[..., frozenset[str]]) -> dict[str, int]:

@@ -18,6 +18,7 @@ from armdyn.exact.printing.angles import AngleSums, Factors, Trig
 from armdyn.exact.printing.names import Roles, free_letter
 from armdyn.exact.printing.styles import Factored, Style
 from armdyn.exact.ring import Poly, Ring
+from armdyn.expression import parse
 
 # ------------------------------------------------------------------------------------------------------------
 # Terms collected: constants in front of the angles, motion behind.
@@ -460,8 +461,9 @@ class Printer:
         motion = [self._power(name, e) for name, e in ranked if is_motion(name)]
         gravity = [self._power(name, e) for name, e in ranked if name in roles.gravity]
         plain = [(name, e) for name, e in ranked if not is_motion(name) and name not in roles.gravity]
-        above = [self._power(name, e) for name, e in plain if not name.startswith("1/")]
+        above = [self._power(name, e) for name, e in plain if not name.startswith(("1/", "inv("))]
         below = [self._power(name[2:], e) for name, e in plain if name.startswith("1/")]
+        below += [style.bracket(style.parts(1 / parse(name)), e) for name, e in plain if name[:4] == "inv("]
         angles = [style.power(self._trig(kind, joints), e) for kind, joints, e in term.trig]
         inner = [self._bracket(product.inner)] if product.inner else []
         behind = [*inner, *gravity, *angles, *motion]

@@ -448,11 +448,17 @@ class Style:
         """A product of constants: its number unless that is one, and a quotient where something is below."""
         if above or not below:
             shown = [] if number == 1 and above else [self.number(number)]
-            return [*shown, *([self.quotient(self.times.join(above), below)] if below else above)]
+            return [*shown, *([self.over(self.times.join(above), below)] if below else above)]
         if not self.decimals and number.denominator != 1:
             below = [self.number(Fraction(number.denominator)), *below]
             number = Fraction(number.numerator)
-        return [self.quotient(self.number(number), below)]
+        return [self.over(self.number(number), below)]
+
+    def over(self, above: str, below: list[str]) -> str:
+        """A quotient by a product; a sum that stands alone below a line needs no brackets."""
+        if self.glyph is not None and len(below) == 1 and isinstance(below[0], Bracket):
+            below = [self.sum(below[0].terms)] if below[0].power == 1 else below
+        return self.quotient(above, below)
 
     def bracket(self, terms: Iterable[str], power: int = 1) -> Bracket:
         """A sum in brackets, to a power."""
@@ -563,8 +569,11 @@ class Style:
 
     def monomial(self, monomial: Monomial, number: Fraction, *further: str) -> str:
         """A term of an expression, without its sign, times further factors."""
-        above = [self.power(self._atom(atom), e) for atom, e in monomial if e > 0]
-        below = [self.power(self._atom(atom), -e) for atom, e in monomial if e < 0]
+        inverses = [(atom.argument, e) for atom, e in monomial if atom.kind == "inverse"]
+        plain = [(self._atom(atom), e) for atom, e in monomial if atom.kind != "inverse"]
+        above = [self.power(text, e) for text, e in plain if e > 0]
+        below = [self.power(text, -e) for text, e in plain if e < 0]
+        below += [self.bracket(self.parts(x), e) for x, e in inverses if x is not None]
         return self.times.join(self.factors(number, [*above, *further], below))
 
     def _atom(self, atom: Atom) -> str:
@@ -642,7 +651,6 @@ def _latex_function(kind: str, inner: str) -> str:
         "sgn": rf"\operatorname{{sgn}}({inner})",
         "sqrt": rf"\sqrt{{{inner}}}",
         "abs": rf"\left|{inner}\right|",
-        "inverse": rf"\left({inner}\right)^{{-1}}",
     }
     return patterns.get(kind, rf"\{kind}({inner})")
 
