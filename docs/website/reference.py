@@ -11,7 +11,7 @@ from armdyn.robot.functions import FUNCTIONS
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 FACES = ("armdyn", "armdyn.robot", "armdyn.analysis", "armdyn.motion", "armdyn.simulation")
-FACES += ("armdyn.exact", "armdyn.identification", "armdyn.report", "armdyn.workbench")
+FACES += ("armdyn.exact", "armdyn.identification", "armdyn.studies", "armdyn.report", "armdyn.workbench")
 
 
 @dataclass(frozen=True)
@@ -130,6 +130,17 @@ GROUPS = (
         )
         + _of("armdyn", "identify_payload payload_from_sensor Payload OnlineFit")
         + _of("armdyn.identification", "Estimates online_source"),
+    ),
+    Group(
+        "studies.md",
+        "Designs compared and chosen",
+        "Values of a robot's symbols for which an objective is least.",
+        _of("armdyn", "optimise")
+        + _of(
+            "armdyn.studies",
+            "Optimum Active Measure Constraint TipMotion rms_torque peak_torque peak_speed energy "
+            "torque speed along potential_spread manipulability_measure isotropy mass formula StudyError",
+        ),
     ),
     Group(
         "report.md",

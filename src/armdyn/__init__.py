@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from armdyn import motion as motion
     from armdyn import report as report
     from armdyn import simulation as simulation
+    from armdyn import studies as studies
     from armdyn.analysis.contributions import contributions
     from armdyn.analysis.linearization import linearize
     from armdyn.analysis.manipulability import (
@@ -95,6 +96,7 @@ if TYPE_CHECKING:
         learn_torques,
         simulate,
     )
+    from armdyn.studies.optimise import optimise
     from armdyn.workbench.opening import view
 
 # Every name is found when it is first used: nobody waits for what they do not use.
@@ -171,12 +173,13 @@ _HOMES = {
     "IdentificationWarning": "identification",
     "Log": "identification",
     "OnlineFit": "identification",
+    "optimise": "studies",
     "view": "workbench",
 }
 
 _FOLDERS = (
     *("expression", "model", "dynamics", "description", "exact", "program", "kernels", "robot"),
-    *("analysis", "motion", "simulation", "identification", "report", "workbench"),
+    *("analysis", "motion", "simulation", "identification", "studies", "report", "workbench"),
 )
 
 __all__ = [
@@ -240,6 +243,7 @@ __all__ = [
     "manipulability",
     "motor_loads",
     "operational",
+    "optimise",
     "payload_from_sensor",
     "point_mass",
     "retime",
