@@ -32,6 +32,7 @@ from armdyn.identification.log_set import LogSet, left_out, record_of
 from armdyn.identification.look import looked
 from armdyn.identification.looking_over import MOVED, seen_to_move
 from armdyn.identification.methods import (
+    FLOOR,
     METHODS,
     Estimate,
     EstimationData,
@@ -66,6 +67,7 @@ from armdyn.robot import Robot
 UNDAMPED = ("sequential", "instrumental")
 HOLDING = ("weighted", "robust")  # methods that keep the description where data say less
 WORSE = 3.0  # times what is left of a log's own torques: noise alone makes no log too little
+EXPLAINED = 1e-4  # of the torques: what a model leaves below it is rounding
 ADVICE = 2  # sentences on what to record instead
 WAITING = 32  # parts of logs that are with workers at a time
 NOTES = 10  # of one log, from all its parts
@@ -310,12 +312,13 @@ def _check_shown(
     """Refuse logs whose model would not predict other motions, though it explains theirs."""
     template, covariance = chosen.problem.template, held.of_data
     parts = [part for record in records for part in chosen.problem.states(record)]
-    unsure = unsure_elsewhere(template, coverage_of(parts), covariance, factors)
     squares, all_squares = (factors.squares(x).sum() for x in (held.x, 0 * held.x))
     left = float(np.sqrt(squares / max(float(all_squares), 1e-300)))
+    unsure = unsure_elsewhere(template, coverage_of(parts), covariance, factors)
+    unsure *= max(1.0, EXPLAINED / max(left, FLOOR))
     if unsure > max(UNSURE, WORSE * left):
         worth = f"would be uncertain by {100 * unsure:.0f} %" if unsure < 1 else "would stay unknown"
-        here = f"of these, a model leaves {100 * left:.2g} %"
+        here = f"of these, a model leaves {'less than 1' if left < 0.01 else f'{100 * left:.0f}'} %"
         raise _too_little(train, records, f"torques of other motions, as fast, {worth}; {here}")
 
 

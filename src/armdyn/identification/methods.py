@@ -43,7 +43,7 @@ from armdyn.identification.signals import (
 # Methods of estimation: what minimises which error.
 
 
-_FLOOR = 1e-6  # of a joint's torques: the least scale
+FLOOR = 1e-6  # of a joint's torques: the least scale
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def _moments(factors: Factors) -> tuple[np.ndarray, ...]:
 
 def _floor(factors: Factors) -> np.ndarray:
     """(n,) a millionth of the joints' torques."""
-    return _FLOOR * factors.sizes()
+    return FLOOR * factors.sizes()
 
 
 # ------------------------------------------------------------------------------------------------------------
