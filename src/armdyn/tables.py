@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import os
 import re
 import secrets
 import struct
@@ -600,11 +601,38 @@ def write_parquet(
     _replace(path, error, lambda temporary: arrow.parquet.write_table(table, temporary))
 
 
+def read_parquet(path: Path, error: type[ArmdynError]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """All columns of numbers and of text in a Parquet file, and what `write_parquet` was given as constants.
+
+    Numbers are float64, int64 where they are whole; NaN and "" where there is nothing.
+    """
+    about = About(_file(path, error), error)
+    arrow = _arrow(about)
+    try:
+        # Opened here, as in `ParquetTable`. No threads: a study writes many small files.
+        with about.path.open("rb") as stream:
+            table = arrow.parquet.read_table(stream, use_threads=False)
+    except (arrow.ArrowException, OSError, ValueError) as problem:
+        raise about.unreadable(problem) from None
+    found = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if arrow.types.is_string(column.type) or arrow.types.is_large_string(column.type):
+            found[name] = np.array([x or "" for x in column.to_pylist()], dtype=str)
+        elif arrow.types.is_integer(column.type) or arrow.types.is_floating(column.type):
+            found[name] = np.array(column.to_numpy())
+        else:
+            raise about.refusal(f"column {_short(name)} is of type {column.type}; numbers or text are read")
+    text = (table.schema.metadata or {}).get(_CONSTANTS_KEY, b"{}")
+    return found, json.loads(text)
+
+
 def _replace(path: Path, error: type[ArmdynError], write: Callable[[Path], None]) -> None:
-    """Write beside the file, then put it in its place."""
+    """Write beside the file, then put it in its place, once it is on the disk."""
     temporary = path.with_name(f".armdyn-{secrets.token_hex(6)}")
     try:
         write(temporary)
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())
         temporary.replace(path)
     except (OSError, ValueError) as problem:
         raise error(f"cannot write '{path}': {getattr(problem, 'strerror', None) or problem}") from None

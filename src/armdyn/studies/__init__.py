@@ -3,6 +3,7 @@
 `optimise` finds values of symbols by gradient: of `measures`, evaluated on `courses`.
 """
 
+from armdyn.studies.cases import Cases
 from armdyn.studies.courses import TipMotion
 from armdyn.studies.errors import StudyError
 from armdyn.studies.measures import (
@@ -22,12 +23,15 @@ from armdyn.studies.measures import (
     torque,
 )
 from armdyn.studies.optimise import Active, Optimum, optimise
+from armdyn.studies.store import Study
 
 __all__ = [
     "Active",
+    "Cases",
     "Constraint",
     "Measure",
     "Optimum",
+    "Study",
     "StudyError",
     "TipMotion",
     "along",
