@@ -138,8 +138,9 @@ GROUPS = (
         _of("armdyn", "optimise")
         + _of(
             "armdyn.studies",
-            "Cases Study Optimum Active Measure Constraint TipMotion rms_torque peak_torque peak_speed energy "
-            "torque speed along potential_spread manipulability_measure isotropy mass formula StudyError",
+            "Cases Study Optimum Active Measure Constraint TipMotion rms_torque peak_torque peak_speed "
+            "energy torque speed along potential_spread manipulability_measure isotropy mass formula "
+            "StudyError",
         ),
     ),
     Group(
