@@ -1,9 +1,11 @@
 """Designs compared and chosen: tables of cases run, drives sized, symbols optimised.
 
-`optimise` finds values of symbols by gradient: of `measures`, evaluated on `courses`.
+`size_drives` chooses motors and gears of a catalogue for duty cycles. `optimise` finds values of symbols by
+gradient: of `measures`, evaluated on `courses`.
 """
 
 from armdyn.studies.cases import Cases
+from armdyn.studies.catalogue import Catalogue, Pair, bundled_catalogues, load_catalogue
 from armdyn.studies.courses import TipMotion
 from armdyn.studies.errors import StudyError
 from armdyn.studies.measures import (
@@ -23,21 +25,30 @@ from armdyn.studies.measures import (
     torque,
 )
 from armdyn.studies.optimise import Active, Optimum, optimise
+from armdyn.studies.size_drives import DriveAssignment, DriveRow, NextDown, Sizing, size_drives
 from armdyn.studies.store import Study
 
 __all__ = [
     "Active",
     "Cases",
+    "Catalogue",
     "Constraint",
+    "DriveAssignment",
+    "DriveRow",
     "Measure",
+    "NextDown",
     "Optimum",
+    "Pair",
+    "Sizing",
     "Study",
     "StudyError",
     "TipMotion",
     "along",
+    "bundled_catalogues",
     "energy",
     "formula",
     "isotropy",
+    "load_catalogue",
     "manipulability_measure",
     "mass",
     "optimise",
@@ -45,6 +56,7 @@ __all__ = [
     "peak_torque",
     "potential_spread",
     "rms_torque",
+    "size_drives",
     "speed",
     "torque",
 ]

@@ -227,7 +227,9 @@ class Catalogue:
 
     def __repr__(self) -> str:
         ratios = f"{len(self.gears)} gears with their ratios"
-        return f"<Catalogue {quoted(self.name)}: {len(self.motors)} motors, {ratios}, {len(self.pairs)} pairs>"
+        return (
+            f"<Catalogue {quoted(self.name)}: {len(self.motors)} motors, {ratios}, {len(self.pairs)} pairs>"
+        )
 
 
 def bundled_catalogues() -> list[str]:

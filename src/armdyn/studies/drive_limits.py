@@ -47,41 +47,50 @@ def thermal_torque(torque: np.ndarray, t: np.ndarray, time_constant: np.ndarray)
     """
     losses = torque**2
     mean = (losses[..., 1:] + losses[..., :-1]) / 2
-    pace = np.asarray(time_constant, float)[..., None]
+    paces, which = np.unique(np.asarray(time_constant, float), return_inverse=True)
+    which = which.reshape(losses.shape[:-1])
     span = t - t[0]
-    whole = span[-1] / pace[..., 0]
-    cooled = np.exp(-np.diff(t) / pace)
-    found = np.empty(losses.shape[:-1])
-    smooth = whole <= _SETTLED  # e^50 times a number is a number
-    if smooth.any():
-        p, m, c = pace[smooth], mean[smooth], cooled[smooth]
-        # ϑ(t) e^{t/τ} = ϑ(0) + Σ of what each interval adds, (1 − e^{−dt/τ}) u e^{t/τ}
-        added = np.cumsum(-np.expm1(-np.diff(t) / p) * m * np.exp(span[1:] / p), -1)
-        del c
-        start = added[..., -1] * np.exp(-whole[smooth]) / -np.expm1(-whole[smooth])
-        theta = (start[..., None] + added) * np.exp(-span[1:] / p)
-        found[smooth] = np.maximum(theta.max(-1), start)
-    for i in map(tuple, np.argwhere(~smooth)):
-        x = most = 0.0
-        for _ in range(2):  # the second time round nothing is left of where it began
-            most = 0.0
-            for u, c in zip(mean[i], cooled[i], strict=True):
-                x = u + (x - u) * c
-                most = max(most, x)
-        found[i] = most
-    return np.asarray(np.sqrt(np.maximum(found, 0.0)))
+    theta = np.empty(losses.shape[:-1])
+    for k, pace in enumerate(paces):
+        rows = which == k
+        if span[-1] <= _SETTLED * pace:
+            # ϑ(t) e^{t/τ} = ϑ(0) + Σ u (e^{t/τ} − e^{t'/τ}), and after a period ϑ(0) again.
+            grown = np.expm1(span / pace)
+            added = np.cumsum(mean[rows] * np.diff(grown), -1)
+            start = added[..., -1:] / grown[-1]
+            warmest = ((start + added) / (1 + grown[1:])).max(-1)
+            theta[rows] = np.maximum(warmest, start[..., 0])
+        else:
+            theta[rows] = _settled(mean[rows], np.exp(-np.diff(t) / pace))
+    return np.asarray(np.sqrt(theta))
 
 
-def mean_torque(torque: np.ndarray, speed: np.ndarray, weight: np.ndarray, exponent: np.ndarray) -> np.ndarray:
+def _settled(losses: np.ndarray, cooled: np.ndarray) -> np.ndarray:
+    """The largest ϑ (P,) in the second of two periods, by when nothing is left of the start."""
+    x = most = np.zeros(losses.shape[:-1])
+    for turn in range(2):
+        for u, c in zip(losses.T, cooled, strict=True):
+            x = u + (x - u) * c
+            most = np.maximum(most, x) if turn else most
+    return most
+
+
+def mean_torque(
+    torque: np.ndarray, speed: np.ndarray, weight: np.ndarray, exponent: np.ndarray
+) -> np.ndarray:
     """(Σ |w| t |T|^p / Σ |w| t)^(1/p) (...), by which bearings of a gear wear; 0 where nothing turns."""
     turns = np.abs(speed) * weight
     total = turns.sum(-1)
     if not total > 0:
         return np.zeros(torque.shape[:-1])
     largest = np.maximum(np.abs(torque).max(-1), 1e-300)
-    p = np.asarray(exponent, float)
-    scaled = (np.abs(torque) / largest[..., None]) ** p[..., None]
-    return np.asarray(largest * ((scaled @ turns) / total) ** (1 / p))
+    p = np.broadcast_to(np.asarray(exponent, float), largest.shape)
+    scaled = np.abs(torque) / largest[..., None]
+    found = np.empty(largest.shape)
+    for one in np.unique(p):
+        x = scaled[p == one]
+        found[p == one] = (((x * x * x) if one == 3 else x**one) @ turns / total) ** (1 / one)
+    return np.asarray(largest * found)
 
 
 def life_hours(
@@ -172,6 +181,11 @@ class Bounds:
     low: np.ndarray
     high: np.ndarray
 
+    @property
+    def is_known(self) -> bool:
+        """True if there is no interval."""
+        return self.low is self.high
+
 
 @dataclass(frozen=True)
 class Found:
@@ -189,10 +203,7 @@ class Found:
         with np.errstate(divide="ignore", invalid="ignore"):
             found = self.values / self.bounds
             found[:, LIFE] = self.bounds[:, LIFE] / self.values[:, LIFE]
-        found[np.isinf(self.bounds) | (self.values == 0)] = 0.0
-        found[:, LIFE] = np.where(np.isinf(self.values[:, LIFE]), 0.0, self.bounds[:, LIFE]) / np.where(
-            np.isinf(self.values[:, LIFE]), 1.0, np.maximum(self.values[:, LIFE], 1e-300)
-        )
+        found[self.values == 0] = 0.0
         return np.asarray(found)
 
 
@@ -246,7 +257,7 @@ def points(loads: DriveLoads, i: int, bounds: Bounds, table: PairTable, chosen: 
     drive = table.gear["efficiency"][chosen][:, None]
     back = table.gear["back_efficiency"][chosen][:, None]
     outputs, motors = [], []
-    for side in (bounds.low, bounds.high):
+    for side in (bounds.low,) if bounds.is_known else (bounds.low, bounds.high):
         y = side[:R] + driven
         y = y + loads.share[i] * np.abs(y) + loads.friction[i] + N * friction
         T = y - N * own
@@ -254,7 +265,7 @@ def points(loads: DriveLoads, i: int, bounds: Bounds, table: PairTable, chosen: 
         passed = np.where(power > 0, T / drive, np.where(power < 0, T * back, T)) / N
         outputs.append(T)
         motors.append(own + passed)
-    return Points(N * w, (outputs[0], outputs[1]), (motors[0], motors[1]))
+    return Points(N * w, (outputs[0], outputs[-1]), (motors[0], motors[-1]))
 
 
 def evaluate(
@@ -273,6 +284,8 @@ def evaluate(
 
 def least(sides: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
     """The least magnitude of what lies between two sides."""
+    if sides[0] is sides[1]:
+        return np.asarray(np.abs(sides[0]))
     return np.asarray(np.maximum(np.maximum(sides[0], -sides[1]), 0.0))
 
 
@@ -286,11 +299,10 @@ def _evaluate(
     N, J = table.ratio[chosen], table.inertia[chosen]
     speed, output, torques = points(loads, i, bounds, table, chosen)
     torque, T = least(torques), least(output)
-    k_t, k_e, ohm = (
-        motor[key][:, None] for key in ("torque_constant", "voltage_constant", "resistance")
-    )
+    k_t, k_e, ohm = (motor[key][:, None] for key in ("torque_constant", "voltage_constant", "resistance"))
     still = loads.by_drive(i, i, table.phi[chosen])[:, R:]
-    held = least((bounds.low[R : R + S] + still[:, :S], bounds.high[R : R + S] + still[:, :S])).max(1) / N
+    holding = (bounds.low[R : R + S] + still[:, :S], bounds.high[R : R + S] + still[:, :S])
+    held = least(holding).max(1) / N
     load = np.maximum(bounds.low[R + S :] + still[:, S:], 0.0).max(1)
     values, limit = np.empty((len(chosen), len(LIMITS))), np.full((len(chosen), len(LIMITS)), np.inf)
 
@@ -301,7 +313,8 @@ def _evaluate(
     warmest = _warmest(loads, torque, speed, motor)
     put("thermal_torque", *warmest)
     put("motor_speed", np.abs(speed).max(1), motor["max_speed"])
-    volts = least((voltage(torques[0], speed, ohm, k_t, k_e), voltage(torques[1], speed, ohm, k_t, k_e)))
+    sides = [voltage(x, speed, ohm, k_t, k_e) for x in torques[: 1 if bounds.is_known else 2]]
+    volts = least((sides[0], sides[-1]))
     put("voltage", volts.max(1), demands.voltage)
     put("current", torque.max(1) / motor["torque_constant"], motor["max_current"])
     put("gear_peak_torque", T.max(1), gear["peak_torque"])
@@ -351,9 +364,11 @@ def _drawn(
     k_e: np.ndarray,
 ) -> np.ndarray:
     """The least electrical power (P, R) above zero, V i = (R i + k_e ω) i, for currents in an interval."""
-    low, high = torques[0] / k_t, torques[1] / k_t
+    low = torques[0] / k_t
+    if torques[0] is torques[1]:
+        return np.asarray(np.maximum((ohm * low + k_e * speed) * low, 0.0))
+    high = torques[1] / k_t
     with np.errstate(divide="ignore", invalid="ignore"):
         best = np.where(ohm > 0, -k_e * speed / (2 * ohm), np.where(speed > 0, -np.inf, np.inf))
-    i = np.clip(best, np.minimum(low, high), np.maximum(low, high))
-    i = np.where(low == high, low, i)
+    i = np.clip(best, low, high)
     return np.asarray(np.maximum((ohm * i + k_e * speed) * i, 0.0))

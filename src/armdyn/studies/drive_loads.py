@@ -25,7 +25,7 @@ from armdyn.expression import Expression
 from armdyn.model.edit import by_joint
 from armdyn.model.friction import TERMS
 from armdyn.model.parameters import layout
-from armdyn.model.parts import Link
+from armdyn.model.parts import Link, RotorModel
 from armdyn.motion.torques import SteadyWrench, check_robot
 from armdyn.motion.trajectory import Trajectory
 from armdyn.names import listed, quoted
@@ -99,16 +99,16 @@ class Reference:
         bare = cls(robot, links, factors, places)
         return cls(bare.with_drives([_TRACES] * len(links)), links, factors, places)
 
-    def with_drives(self, drives: Sequence[Any]) -> Robot:
-        """The robot with drives: pairs of a catalogue, or what has their numbers; each where the motor was."""
+    def with_drives(self, drives: Sequence[Drive]) -> Robot:
+        """The robot with these drives, each where the motor was."""
         tables = {
             link.name: self._table(link, stage, drive)
             for link, stage, drive in zip(self.links, self.stages, drives, strict=True)
         }
-        rotors = "reflected" if self.robot.model.rotors == "reflected" else "exact"
+        rotors: RotorModel = "reflected" if self.robot.model.rotors == "reflected" else "exact"
         return self.robot.with_motors(tables, rotors=rotors)
 
-    def _table(self, link: Link, stage: float, drive: Any) -> dict[str, Any]:
+    def _table(self, link: Link, stage: float, drive: Drive) -> dict[str, Any]:
         table: dict[str, Any] = {
             "gear": stage * drive.ratio,
             "inertia": {"axial": drive.inertia, "transverse": drive.transverse},
@@ -160,7 +160,9 @@ def _stage(link: Link, given: Any, robot: Robot) -> float:
     if given is not None:
         stage = check.number(f"stages: {quoted(link.joint_label)}", given)
         if not np.isfinite(stage) or stage == 0:
-            raise StudyError(f"stages: {quoted(link.joint_label)}: found {stage:g}; a number but 0 is expected")
+            raise StudyError(
+                f"stages: {quoted(link.joint_label)}: found {stage:g}; a number but 0 is expected"
+            )
         return stage
     if link.joint == "prismatic":
         raise StudyError(
@@ -205,7 +207,7 @@ _TRACES = Drive(1.0, _TRACE, _TRACE, _TRACE, _TRACE, _TRACE, 1.0, {})
 
 @dataclass(frozen=True)
 class Samples:
-    """States of all cycles in a row, the time that each stands for, and postures in which the arm may rest."""
+    """States of all cycles in a row, the time that each has, and postures in which the arm may rest."""
 
     cycle: np.ndarray  # (R,) the number of the cycle
     t: np.ndarray  # (R,) [s], from the beginning of the cycle
@@ -247,7 +249,7 @@ class Samples:
 
 
 class DriveLoads:
-    """Torques at the outputs of k gears, over R samples of the cycles, S postures at rest, and inertias there.
+    """Torques at the outputs of k gears over R samples of the cycles and S postures at rest; inertias there.
 
     Arrays of rows have R + 2 S of them: torques of the cycles [N m], torques that hold the postures [N m],
     and the inertia about each output in these postures, without what spins of the output's own motor [kg m²].

@@ -35,7 +35,6 @@ from armdyn.progress import Update, progress_bar
 from armdyn.robot import Robot
 from armdyn.studies.catalogue import Catalogue, Pair, load_catalogue
 from armdyn.studies.drive_limits import (
-    LIFE,
     LIMITS,
     PLACE,
     Bounds,
@@ -153,12 +152,17 @@ class NextDown:
     """The pair below a chosen one in the objective, the other drives as they are, and why it does not do."""
 
     row: DriveRow
-    saves: float  # of the objective
+    saves: float  # of its joint's part of the objective
+    together: DriveAssignment  # with the other drives as they are
 
     def __str__(self) -> str:
-        why = self.row.reasons
-        text = why[0] if why else "it bears its part, but not with the other drives as they are then"
-        return f"{self.row.joint}: {self.row.pair.name}: {text}"
+        name = f"{self.row.joint}: {self.row.pair.name}"
+        if self.row.reasons:
+            return f"{name}: {self.row.reasons[0]}"
+        for row in self.together.rows:
+            if row.reasons:
+                return f"{name}: it bears its part, but then {row.joint} has {row.reasons[0]}"
+        return f"{name}: what it saves itself, the others take more"
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,7 +271,10 @@ class Sizing(Shown):
             here = self.problem.cost_of(i, chosen)
             below = [row for row in rows if self.problem.cost_of(i, row) < here * (1 - WITHIN)]
             if below:
-                found.append(NextDown(below[-1], here - self.problem.cost_of(i, below[-1])))
+                pairs = list(self.best.pairs)
+                pairs[i] = below[-1].pair
+                saves = here - self.problem.cost_of(i, below[-1])
+                found.append(NextDown(below[-1], saves, self.problem.assignment(pairs)))
         return found
 
     def points(self, joint: str, assignment: DriveAssignment | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -319,8 +326,8 @@ class Sizing(Shown):
         """What there is to say about all drives together, and about the search."""
         best = self.best
         text = [
-            f"drives: {best.mass:.5g} kg, cost {best.cost:.6g}, {best.power:.5g} W drawn in the mean; "
-            f"cycle{'s' * (len(self.durations) > 1)} of {', '.join(f'{x:.5g}' for x in self.durations)} s"
+            f"drives: {best.mass:.5g} kg, cost {best.cost:.6g}, {best.power:.5g} W drawn in the mean",
+            f"cycle{'s' * (len(self.durations) > 1)} of {', '.join(f'{x:.5g}' for x in self.durations)} s",
         ]
         if self.rate != 1:
             text.append(f"the cycles go {self.rate:.4g} times as fast as given")
@@ -440,7 +447,7 @@ class Problem:
         if self.objective == "energy":
             return found.power
         table = self.tables[i]
-        return (table.cost if self.objective == "cost" else table.mass)[chosen]
+        return np.asarray((table.cost if self.objective == "cost" else table.mass)[chosen])
 
     def cost_of(self, i: int, row: DriveRow) -> float:
         """What a row adds to the objective."""
@@ -485,6 +492,11 @@ class _Open:
     def least(self) -> float:
         return float(self.costs.min())
 
+    def cut(self, most: float) -> _Open:
+        """Without the pairs that add more."""
+        kept = self.costs <= most
+        return self if kept.all() else _Open(self.chosen[kept], self.costs[kept])
+
 
 @dataclass(frozen=True)
 class _Node:
@@ -494,6 +506,11 @@ class _Node:
     left: tuple[_Open, ...]
     tight: bool
     depth: int
+
+    @cached_property
+    def least(self) -> float:
+        """What the objective is at the least."""
+        return sum(x.least for x in self.left)
 
 
 @dataclass(frozen=True)
@@ -515,6 +532,7 @@ class _Search:
         self.problem, self.loads, self.most, self.update = problem, problem.judged, nodes, update
         self.k, self.nodes = problem.judged.k, 0
         self.misses: list[_Miss] = []
+        self.cutoff = np.inf  # what is worse is left out
         self.order = self._order()
         self.ranges: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
 
@@ -527,53 +545,73 @@ class _Search:
         return tuple(placed)
 
     def run(self, count: int) -> tuple[list[Choice], float]:
-        """The best `count` choices in order, and a bound of all that are not among them."""
-        root = self._root()
+        """The best `count` choices in order, and a bound of all that are not among them.
+
+        A dive down the best children first finds some assignments; what is worse than the last of as many as
+        are asked for is left out from then on, and the intervals of the root become narrower.
+        """
+        root = self._root(2)
+        if root is None:
+            return [], np.inf
+        some = self._dive([root], count, count + DIVES)
+        if len(some) == count:
+            self.cutoff = some[-1][0] * (1 + WITHIN)
+            root = self._root(1, root)
+            assert root is not None
         heap: list[tuple[float, int, int, _Node]] = []
         number = counted()
 
         def push(node: _Node) -> None:
-            heappush(heap, (sum(x.least for x in node.left), -node.depth, next(number), node))
+            if node.least <= self.cutoff:
+                heappush(heap, (node.least, -node.depth, next(number), node))
 
-        if root is not None:
-            push(root)
+        push(root)
         found: list[Choice] = []
         while heap and len(found) < count and self.nodes < self.most:
-            bound, _, _, node = heap[0]
-            heappop(heap)
+            *_, node = heappop(heap)
             if not node.tight:
                 tight = self._tightened(node)
                 if tight is not None:
                     push(tight)
-                continue
-            if node.depth == self.k:
+            elif node.depth == self.k:
                 found.append(node.choice)
-                continue
-            for child in self._children(node):
-                push(child)
-        bound = heap[0][0] if heap else np.inf
-        if not found and heap:
-            found = self._dive([node for *_, node in heap])
+            else:
+                for child in self._children(node):
+                    push(child)
+        if not heap and len(found) < count and self.nodes < self.most:
+            return found, np.inf
+        bound = heap[0][0] if heap else self.cutoff
+        if len(found) < count:  # stopped early: of those that were met on the way the best
+            met = {*some, *self._dive([node for *_, node in heap], count, DIVES)}
+            found += [choice for _, choice in sorted(met) if choice not in found][: count - len(found)]
         return found, bound
 
-    def _root(self) -> _Node | None:
-        """All pairs but those that are ruled out whatever the others are; twice, as fewer are left then."""
-        chosen = [np.arange(len(table)) for table in self.problem.tables]
-        node: _Node | None = None
-        for _ in range(2):
+    def _root(self, passes: int, node: _Node | None = None) -> _Node | None:
+        """All pairs but those that are ruled out whatever the others are; fewer at the second pass.
+
+        None where a joint has no pair left.
+        """
+        nothing = (-1,) * self.k
+        chosen = [np.arange(len(x)) for x in self.problem.tables] if node is None else self._kept(node.left)
+        for _ in range(passes):
             self.ranges = {
                 (i, j): self._range(i, j, chosen[j])
                 for i in range(self.k)
                 for j in range(self.k)
                 if i != j and self.loads.depends[i, j]
             }
-            nothing = (-1,) * self.k
             left = [self._left(i, nothing, chosen[i]) for i in range(self.k)]
-            if any(x is None for x in left):
+            open_ = tuple(x for x in left if x is not None)
+            if len(open_) < self.k:
                 return None
-            node = _Node(nothing, tuple(x for x in left if x is not None), True, 0)
-            chosen = [x.chosen for x in node.left]
+            chosen = self._kept(open_)
+            node = _Node(nothing, open_, True, 0)
         return node
+
+    def _kept(self, left: Sequence[_Open]) -> list[np.ndarray]:
+        """Pairs of each joint that are not worse than the cutoff, with the least of all others."""
+        slack = self.cutoff - sum(x.least for x in left)
+        return [x.chosen[x.costs <= x.least + slack] for x in left]
 
     def _range(self, i: int, j: int, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The least and the most (rows,) that pairs of joint j add at joint i."""
@@ -593,7 +631,8 @@ class _Search:
                 added = self.loads.by_drive(i, j, self.problem.tables[j].phi[choice[j]])
                 low += added
                 high += added
-        return Bounds(low, high)
+        open_ = any(choice[j] < 0 for j in range(self.k) if j != i and self.loads.depends[i, j])
+        return Bounds(low, high if open_ else low)
 
     def _left(self, i: int, choice: Choice, chosen: np.ndarray) -> _Open | None:
         """The pairs that joint i can have beside a choice; None for none, which is noted."""
@@ -623,6 +662,11 @@ class _Search:
                 if found is None:
                     return None
                 left[i] = found
+        slack = self.cutoff - sum(x.least for x in left)
+        if slack < 0:
+            return None
+        if np.isfinite(slack):
+            left = [x.cut(x.least + slack) for x in left]
         return _Node(node.choice, tuple(left), True, node.depth)
 
     def _children(self, node: _Node) -> Iterator[_Node]:
@@ -632,15 +676,15 @@ class _Search:
             one = _Open(np.array([pair]), np.array([cost]))
             yield _Node(choice, (*node.left[:i], one, *node.left[i + 1 :]), False, node.depth + 1)
 
-    def _dive(self, nodes: list[_Node]) -> list[Choice]:
-        """One assignment, from the deepest of the best nodes down, where the search stopped without one."""
+    def _dive(self, nodes: list[_Node], count: int, most: int) -> list[tuple[float, Choice]]:
+        """Up to `count` assignments with their objectives, sorted, down from the deepest nodes."""
 
         def rank(node: _Node) -> tuple[int, float]:
-            return -node.depth, sum(x.least for x in node.left)
+            return -node.depth, node.least
 
-        stack = sorted(nodes, key=rank, reverse=True)[-DIVES:]
-        for _ in range(DIVES * self.k):
-            if not stack:
+        stack, found = sorted(nodes, key=rank, reverse=True), list[tuple[float, Choice]]()
+        for _ in range(most):
+            if not stack or len(found) == count:
                 break
             node: _Node | None = stack.pop()
             if node is not None and not node.tight:
@@ -648,9 +692,10 @@ class _Search:
             if node is None:
                 continue
             if node.depth == self.k:
-                return [node.choice]
-            stack += sorted(self._children(node), key=rank, reverse=True)
-        return []
+                found.append((node.least, node.choice))
+            else:
+                stack += sorted(self._children(node), key=rank, reverse=True)
+        return sorted(found)
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -673,7 +718,7 @@ def size_drives(
     shares: Sequence[float] | None = None,
     wrench: Any = None,
     count: int = 5,
-    nodes: int = 20_000,
+    nodes: int = 2_000,
     points: int = 1000,
     feedback: bool = True,
     progress: bool | Update | None = None,
@@ -772,19 +817,17 @@ def _why_none(search: _Search) -> str:
     """Which joint no pair of the catalogue carries, and by how much the closest one fails."""
     if search.nodes >= search.most and not search.misses:
         return f"nodes: none of the assignments among the first {search.most} nodes carries the cycles"
-    whole = [one for one in search.misses if max(one.choice) < 0]
-    miss = min(whole or search.misses, key=lambda one: one.use)
-    if not whole:
-        names = search.loads.reference.names
-        others = ", ".join(
+    names, beside = search.loads.reference.names, ""
+    if whole := [one for one in search.misses if max(one.choice) < 0]:  # whatever the others are
+        miss = max(whole, key=lambda one: one.use)
+    else:
+        miss = min(search.misses, key=lambda one: one.use)
+        others = [
             f"{quoted(names[j])} with {search.problem.tables[j].pairs[k].name}"
             for j, k in enumerate(miss.choice)
             if k >= 0 and names[j] != miss.row.joint
-        )
-        beside = f", beside {others}" if others else ""
-    else:
-        worst = [max((one for one in whole if one.row.joint == miss.row.joint), key=lambda x: x.use)]
-        miss, beside = worst[0], ""
+        ]
+        beside = f", beside {', '.join(others)}" if others else ""
     text = limit_text(miss.row, miss.row.tightest)
     stopped = " (the search stopped early)" if search.nodes >= search.most else ""
     return (
