@@ -76,8 +76,13 @@ def blocks(page, language):
 
 
 def is_cycle(text):
-    """Whether a TOML block is a cycle file; others are robot files."""
+    """Whether a TOML block is a cycle file; what is no catalogue either is a robot file."""
     return "[[move]]" in text
+
+
+def is_catalogue(text):
+    """Whether it is a catalogue of motors and gears."""
+    return "[[gear]]" in text
 
 
 class Page:
@@ -98,7 +103,10 @@ class Page:
             kinds.get(language, self.shell)(text)
 
     def toml(self, text):
-        Path("my_cycle.toml" if is_cycle(text) else "my_arm.toml").write_text(text, "utf-8")
+        name = (
+            "my_cycle.toml" if is_cycle(text) else "my_drives.toml" if is_catalogue(text) else "my_arm.toml"
+        )
+        Path(name).write_text(text, "utf-8")
 
     def xml(self, text):
         Path("my_arm.urdf").write_text(text, "utf-8")
@@ -169,7 +177,7 @@ def test_blocks_for_other_libraries_run(library):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_robot_files_of_the_page_load(page, tmp_path):
     for text in blocks(page, "toml"):
-        if is_cycle(text):  # it runs with its page
+        if is_cycle(text) or is_catalogue(text):  # they run with their page
             continue
         path = tmp_path / "robot.toml"
         path.write_text(text, "utf-8")

@@ -1,7 +1,7 @@
 """Designs compared and chosen: tables of cases run, drives sized, symbols optimised.
 
-`size_drives` chooses motors and gears of a catalogue for duty cycles. `optimise` finds values of symbols by
-gradient: of `measures`, evaluated on `courses`.
+`study` runs a function for every case of a table. `size_drives` chooses motors and gears of a catalogue for
+duty cycles. `optimise` finds values of symbols by gradient: of `measures`, evaluated on `courses`.
 """
 
 from armdyn.studies.cases import Cases
@@ -27,6 +27,7 @@ from armdyn.studies.measures import (
 from armdyn.studies.optimise import Active, Optimum, optimise
 from armdyn.studies.size_drives import DriveAssignment, DriveRow, NextDown, Sizing, size_drives
 from armdyn.studies.store import Study
+from armdyn.studies.study import Row, Rows, study
 
 __all__ = [
     "Active",
@@ -39,6 +40,8 @@ __all__ = [
     "NextDown",
     "Optimum",
     "Pair",
+    "Row",
+    "Rows",
     "Sizing",
     "Study",
     "StudyError",
@@ -58,5 +61,6 @@ __all__ = [
     "rms_torque",
     "size_drives",
     "speed",
+    "study",
     "torque",
 ]

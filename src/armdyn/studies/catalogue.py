@@ -226,10 +226,8 @@ class Catalogue:
         return Pair(found[0].motor, found[0].gear, brake)
 
     def __repr__(self) -> str:
-        ratios = f"{len(self.gears)} gears with their ratios"
-        return (
-            f"<Catalogue {quoted(self.name)}: {len(self.motors)} motors, {ratios}, {len(self.pairs)} pairs>"
-        )
+        counts = f"motors {len(self.motors)}, gears by ratio {len(self.gears)}, pairs {len(self.pairs)}"
+        return f"<Catalogue {quoted(self.name)}: {counts}>"
 
 
 def bundled_catalogues() -> list[str]:

@@ -126,12 +126,25 @@ def voltage(
 def torque_at_voltage(
     bus: float, speed: np.ndarray, resistance: float, k_t: float, k_e: float, peak: float
 ) -> np.ndarray:
-    """The largest torque (...) at speeds that a bus voltage and the peak torque allow; NaN beyond no load."""
+    """The largest torque (...) at speeds that a bus voltage and the peak torque allow.
+
+    At the speed of no load it is zero, and beyond negative; where the load drives, the voltage allows more.
+    """
     if resistance == 0:
-        found = np.where(k_e * np.abs(speed) <= bus, peak, np.nan)
-    else:
-        found = np.minimum(peak, (bus - k_e * np.abs(speed)) * k_t / resistance)
-    return np.where(found >= 0, found, np.nan)
+        return np.where(k_e * speed <= bus, peak, -np.inf)
+    return np.asarray(np.minimum(peak, (bus - k_e * speed) * k_t / resistance))
+
+
+def envelope(pair: Pair, bus: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Speeds [rad/s]; the least and the largest torque [N m] of a pair's motor there for a short time."""
+    motor = pair.motor
+    top = min(motor.max_speed, pair.gear.max_speed)
+    speed = np.linspace(-top, top, 401)
+    peak = min(motor.peak_torque, motor.max_current * motor.torque_constant)
+    data = motor.resistance, motor.torque_constant, motor.voltage_constant, peak
+    high, low = torque_at_voltage(bus, speed, *data), -torque_at_voltage(bus, -speed, *data)
+    there = high >= low
+    return speed[there], low[there], high[there]
 
 
 # ------------------------------------------------------------------------------------------------------------

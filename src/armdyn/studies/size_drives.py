@@ -296,30 +296,17 @@ class Sizing(Shown):
 
     def cells(self, assignment: DriveAssignment | None = None) -> tuple[list[str], list[list[str]]]:
         """Headings and cells of a table of an assignment, a row for each joint."""
-        headings = ["joint", "motor", "gear", "ratio", "mass [kg]", "rms torque [N m]", "peak", "continuous"]
-        headings += ["speed [rad/s]", "gear peak [N m]", "life [h]", "inertia ratio", "most used", "of it"]
+        headings = ["joint", "motor + gear-ratio", "[kg]", "thermal [N m]", "of", "peak [N m]", "[rad/s]"]
+        headings += ["gear peak [N m]", "life [h]", "inertia ratio", "most used"]
         rows = []
         for row in (self.best if assignment is None else assignment).rows:
-            pair, value = row.pair, row.values
-            mark = "" if row.within else " !"
-            rows.append(
-                [
-                    row.joint,
-                    pair.motor.name + (" with brake" if pair.brake else ""),
-                    pair.gear.name,
-                    f"{pair.ratio:g}",
-                    f"{pair.mass:.4g}",
-                    f"{value['thermal_torque']:.4g}",
-                    f"{value['peak_torque']:.4g}",
-                    f"{row.bounds['thermal_torque']:.4g}",
-                    f"{value['motor_speed']:.4g}",
-                    f"{value['gear_peak_torque']:.4g}",
-                    "∞" if np.isinf(value["life"]) else f"{value['life']:.4g}",
-                    f"{value['inertia_ratio']:.3g}",
-                    LIMITS[PLACE[row.tightest]].text,
-                    f"{100 * row.use[row.tightest]:.3g} %{mark}",
-                ]
-            )
+            value, tight = row.values, row.tightest
+            numbers = [row.pair.mass, value["thermal_torque"], row.bounds["thermal_torque"]]
+            numbers += [value[key] for key in ("peak_torque", "motor_speed", "gear_peak_torque")]
+            life = "∞" if np.isinf(value["life"]) else f"{value['life']:.4g}"
+            cells = [row.joint, row.pair.name, *(f"{x:.4g}" for x in numbers), life]
+            used = f"{tight.replace('_', ' ')} {100 * row.use[tight]:.3g} %{'' if row.within else ' !'}"
+            rows.append([*cells, f"{value['inertia_ratio']:.3g}", used])
         return headings, rows
 
     def sentences(self) -> list[str]:
