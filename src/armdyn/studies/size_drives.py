@@ -296,8 +296,8 @@ class Sizing(Shown):
 
     def cells(self, assignment: DriveAssignment | None = None) -> tuple[list[str], list[list[str]]]:
         """Headings and cells of a table of an assignment, a row for each joint."""
-        headings = ["joint", "motor + gear-ratio", "[kg]", "thermal [N m]", "of", "peak [N m]", "[rad/s]"]
-        headings += ["gear peak [N m]", "life [h]", "inertia ratio", "most used"]
+        headings = ["joint", "motor + gear-ratio", "kg", "thermal N m", "of", "peak N m", "rad/s", "gear N m"]
+        headings += ["life h", "J ratio", "most used"]
         rows = []
         for row in (self.best if assignment is None else assignment).rows:
             value, tight = row.values, row.tightest
@@ -305,7 +305,7 @@ class Sizing(Shown):
             numbers += [value[key] for key in ("peak_torque", "motor_speed", "gear_peak_torque")]
             life = "∞" if np.isinf(value["life"]) else f"{value['life']:.4g}"
             cells = [row.joint, row.pair.name, *(f"{x:.4g}" for x in numbers), life]
-            used = f"{tight.replace('_', ' ')} {100 * row.use[tight]:.3g} %{'' if row.within else ' !'}"
+            used = f"{tight.replace('_', ' ')} {100 * row.use[tight]:.0f} %{'' if row.within else ' !'}"
             rows.append([*cells, f"{value['inertia_ratio']:.3g}", used])
         return headings, rows
 
