@@ -22,7 +22,7 @@ from concurrent.futures import (
 )
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from textwrap import dedent
 from threading import Event
@@ -33,6 +33,7 @@ from typing import Any
 import numpy as np
 
 from armdyn.expression import ArmdynError, shown
+from armdyn.kernels.llvm.compiled import one_form
 from armdyn.kernels.threads import get_threads, one_thread
 from armdyn.names import one_line
 from armdyn.progress import Update, note, progress_bar
@@ -132,12 +133,18 @@ class Job:
     def run(self, units: Sequence[Chunk], stop: Event | None = None) -> tuple[Part, float]:
         """Results of cases, and the seconds that they took; fewer cases where it is told to stop."""
         start, parts = perf_counter(), []
-        with one_thread():  # others run beside this one
+        with one_thread(), one_form():  # others run beside this one; what ran before it does not matter
             for chunk in units:
                 if stop is not None and stop.is_set():
                     break
                 parts.append(self._batch(chunk) if self.vectorised else self._each(chunk, stop))
         return Part.joined(parts), perf_counter() - start
+
+    @cached_property
+    def fresh(self) -> Robot:
+        """The robot, without code that was made for it elsewhere."""
+        assert self.robot is not None
+        return Robot(self.robot.model)
 
     # ---- case by case ----------------------------------------------------------------------------------
 
@@ -157,7 +164,7 @@ class Job:
             if self.robot is None:
                 given = self.function(row)
             else:
-                given = self.function(self.robot.with_symbols(symbols) if symbols else self.robot, row)
+                given = self.function(self.fresh.with_symbols(symbols) if symbols else self.fresh, row)
         except Exception as problem:
             return _reason(problem), {}
         found = {}
@@ -188,7 +195,7 @@ class Job:
         symbols = {symbol: chunk.columns[name] for name, symbol in self.symbols.items()}
         rows = Rows(chunk.columns, chunk.cases, symbols, self.seed)
         try:
-            given = self.function(*(() if self.robot is None else (self.robot,)), rows)
+            given = self.function(*(() if self.robot is None else (self.fresh,)), rows)
         except Exception as problem:
             if len(chunk.cases) == 1:
                 return Part.of([(int(chunk.cases[0]), _reason(problem), {})])
@@ -247,6 +254,8 @@ class Workers:
         self.job, self.stop, self.client = job, Event(), None
         self.packed: bytes | None = None
         self._asked = -LOOK
+        if executor is not None and workers is not None:
+            raise StudyError("workers: the executor has its own; leave one of the two out")
         self.count = get_threads() if workers is None else check.whole_number("workers", workers, least=1)
         self.pool: Executor
         self.own = executor is None
@@ -299,7 +308,7 @@ def _packed(job: Job, dumps: Callable[[Any], bytes], instead: str) -> bytes:
         _unpacked(found)
     except Exception as problem:
         raise StudyError(
-            f"function: {shown(job.function)} cannot be sent to other processes ({_reason(problem)}); "
+            f"function: {shown(_name(job.function))} cannot be sent to other processes ({_reason(problem)}); "
             f"{instead}"
         ) from None
     return found
@@ -426,7 +435,8 @@ def _function(
         check.one_of("function", function, *VERBS)
         if vectorised:
             raise StudyError("vectorised: a verb takes many cases at once by itself, where it can")
-        verb = made(function, robot, cases, own, options)
+        # A copy, as another process would have it: robots among the options have no code of their own yet.
+        verb = _copied(made(function, robot, cases, own, options))
         return verb, size or verb.at_once, verb.at_once is not None
     if not callable(function):
         raise StudyError(
@@ -439,6 +449,13 @@ def _function(
             "your own what else it needs"
         )
     return function, size or (AT_ONCE if vectorised else None), bool(vectorised)
+
+
+def _copied(x: Any) -> Any:
+    try:
+        return pickle.loads(pickle.dumps(x))
+    except Exception:
+        return x  # it cannot go to another process
 
 
 class _Run:
