@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,14 +23,14 @@ from armdyn.motion.motor_loads import MotorLoads, motor_loads
 from armdyn.motion.timing.retime import stretched, timed
 from armdyn.motion.timing.time_optimal import time_optimal
 from armdyn.motion.torques import check_robot, steady_wrench, with_torques
-from armdyn.motion.trajectory import Trajectory
+from armdyn.motion.trajectory import Samples, Trajectory
 from armdyn.names import listed
 from armdyn.robot import Robot
 from armdyn.simulation.simulation import simulate
 from armdyn.studies.cases import DURATION, Cases, meaning_of
 from armdyn.studies.errors import StudyError, check
 
-SAMPLES = 65_536  # states of a batch
+SAMPLES = 8192  # states of a batch, which stay in the cache
 
 # ------------------------------------------------------------------------------------------------------------
 # What verbs have in common.
@@ -142,13 +143,19 @@ class Torques(Verb):
 
     # ---- many ------------------------------------------------------------------------------------------
 
+    @cached_property
+    def samples(self) -> Samples:
+        """The states of the motion as it is given."""
+        found: Samples = self.motion.samples()
+        return found
+
     def at_once_of(self, robot: Robot, rows: Any) -> dict[str, Any]:
         t, _, tau = self.states(robot, rows)
         return self.of_torques(robot.coordinates, t, tau, each)
 
     def states(self, robot: Robot, rows: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Instants (k or 1, N), velocities and torques (k, n, N) of cases."""
-        at, rate, k = self.motion.samples(), 1.0, len(rows.cases)
+        at, rate, k = self.samples, 1.0, len(rows.cases)
         t = at.t[None]
         if DURATION in rows:
             factors = self.factor(rows[DURATION])
@@ -161,7 +168,8 @@ class Torques(Verb):
             return np.broadcast_to(found, (len(found), k, robot.n))
 
         tau = self.motion.loaded(robot).evaluate(torques, at.t, q, qd, qdd)
-        return t, *(np.ascontiguousarray(np.broadcast_to(x, tau.shape).transpose(1, 2, 0)) for x in (qd, tau))
+        by_case = [np.ascontiguousarray(np.broadcast_to(x, tau.shape).transpose(1, 2, 0)) for x in (qd, tau)]
+        return t, by_case[0], by_case[1]
 
 
 @dataclass(frozen=True)
