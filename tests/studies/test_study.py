@@ -96,9 +96,18 @@ def test_cases_that_fail_have_their_reason_and_the_rest_goes_on():
 
 
 def test_values_that_no_robot_has_are_reasons(puma):
-    found = study(weight, {"payload.mass": [1.0, -1.0]}, robot=puma)
+    """Whether cases are run one by one or together."""
+    columns = {"payload.mass": [1.0, -1.0, 1.0, 0.0], "payload.xx": [0.0, 0.0, -1.0, 0.1]}
+    one_by_one = study(weight, columns, robot=puma)
+    together = study("torques", columns, robot=puma, motion=MOTION)
+    assert one_by_one.reasons.tolist() == together.reasons.tolist()
+    assert ["mass: found" in x for x in together.reasons] == [False, True, False, False]
+    assert ["principal moments" in x for x in together.reasons] == [False, False, True, False]
+    robot = Robot.load("planar")
+    motion = Trajectory.quintic([0, 0], [1, -1], 1.0, step=0.05)
+    found = study("motor_loads", {"Im2": [0.01, -0.01], "ml1": [50, 50]}, robot=robot, motion=motion)
+    assert "motor.inertia: found -0.01" in found.reasons[1]
     assert not found.reasons[0]
-    assert "mass" in found.reasons[1]
 
 
 REFUSED = {

@@ -57,7 +57,7 @@ def test_processes_give_the_table_of_threads_bit_for_bit(puma):
         assert same(many, study(weights, CASES, robot=puma, vectorised=True, batch=7))
         assert same(many, study(weights, CASES, robot=puma, vectorised=True))
         with pytest.raises(
-            StudyError, match="cannot be sent to other processes .*; use threads, a Dask client"
+            StudyError, match=r"cannot be sent to other processes .*; use threads, a Dask client"
         ):
             study(lambda robot, row: {"x": 1.0}, CASES, robot=puma, executor=pool)
         with golden_error(StudyError):
