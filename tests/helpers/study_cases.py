@@ -26,7 +26,7 @@ def weight(robot, row):
 
 
 def slow_weight(robot, row):
-    time.sleep(0.002)
+    time.sleep(0.02)
     return weight(robot, row)
 
 
@@ -38,7 +38,7 @@ def weights(robot, rows):
 
 
 def slow_weights(robot, rows):
-    time.sleep(0.002 * len(rows.cases))
+    time.sleep(0.02 * len(rows.cases))
     return weights(robot, rows)
 
 
