@@ -1,4 +1,4 @@
-"""`write_study_report`: a study on one HTML page: its designs drawn, the best of them, what moves the results.
+"""`write_study_report`: a study on one HTML page: designs drawn, the best of them, what moves the results.
 
 What is chosen in the page is computed by its script, `study.js`; what holds for all of it stands in sections,
 also without JavaScript.
@@ -17,7 +17,6 @@ import numpy as np
 
 from armdyn.description.writing.toml import toml_line
 from armdyn.drawing.errors import ReportError
-from armdyn.expression import shown
 from armdyn.files import write_whole
 from armdyn.names import file_stem, listed, one_line
 from armdyn.progress import progress_bar, stage
@@ -30,7 +29,6 @@ from armdyn.report.page import (
     Page,
     Part,
     facts,
-    number,
     paragraph,
     scrolling,
     table,
@@ -65,9 +63,9 @@ def write_study_report(
     Every design as a line across axes, on which ranges can be drawn; two columns against each other, in the
     colours of a third; the Pareto front of objectives, and the `best` designs, each a robot file to save;
     Sobol indices of tables that `Cases.saltelli` drew, rank correlations of others, with intervals; failures
-    by their reasons. `minimise` and `maximise` name the columns that are objectives when the page opens; others
-    can be chosen in it. Results stand in it as 4-byte floats, about seven digits, where these tell the designs
-    apart; cases with all digits. `date` and `progress` are those of `write_report`.
+    by their reasons. `minimise` and `maximise` name the columns that are objectives when the page opens;
+    others can be chosen in it. Results stand in it as 4-byte floats, about seven digits, where these tell the
+    designs apart; cases with all digits. `date` and `progress` are those of `write_report`.
     """
     with progress_bar("study", progress):
         page = _page(study, minimise, maximise, best, date)
@@ -81,7 +79,9 @@ def _page(study: Study, minimise: Any, maximise: Any, best: int, date: Day) -> P
     if low or high:
         costs_of({**study.table, **study.results}, low, high)  # refuses
     name = "a study" if study.robot is None else study.robot.name
-    page = Page(f"{one_line(name)}: {_counted(len(study), 'design')}", _subtitle(study), Made.of(study.robot, date))
+    page = Page(
+        f"{one_line(name)}: {_counted(len(study), 'design')}", _subtitle(study), Made.of(study.robot, date)
+    )
     with stage("columns"):
         style = files("armdyn.report").joinpath("study.css").read_text("utf-8")
         script = files("armdyn.report").joinpath("study.js").read_text("utf-8")
@@ -96,7 +96,9 @@ def _page(study: Study, minimise: Any, maximise: Any, best: int, date: Day) -> P
 
 
 def _subtitle(study: Study) -> str:
-    return f"a study of {listed([one_line(name) for name in study.inputs[:8]])}" + ", …" * (len(study.inputs) > 8)
+    return f"a study of {listed([one_line(name) for name in study.inputs[:8]])}" + ", …" * (
+        len(study.inputs) > 8
+    )
 
 
 def _counted(n: int, what: str) -> str:
@@ -245,7 +247,7 @@ def _columns(study: Study) -> list[Part]:
 def _summary(title: str, columns: dict[str, np.ndarray]) -> Markup:
     if not columns:
         return paragraph(f"There are no {title}.")
-    rows = []
+    rows: list[list[str | Amount]] = []
     for name, x in columns.items():
         if x.dtype.kind == "U":
             kinds = np.unique(x)
@@ -274,10 +276,10 @@ def _sensitivities(study: Study) -> list[Part]:
         return [*kept, *_sobol(study, results)]
     found = rank_correlations({name: study.table[name] for name in varied}, results)
     text = (
-        "Spearman's rank correlations of what was varied with what came out: 1 where a result only grows with a "
-        "column, −1 where it only falls, 0 where neither shows. Below each the interval that holds it with 95 %. "
-        "A column that acts both ways, or only together with others, does not show here; Sobol indices of a table "
-        "from Cases.saltelli tell."
+        "Spearman's rank correlations of what was varied with what came out: 1 where a result only grows "
+        "with a column, −1 where it only falls, 0 where neither shows. Below each the interval that holds it with "
+        "95 %. A column that acts both ways, or only together with others, does not show here; Sobol indices "
+        "of cases drawn for them (saltelli) tell."
     )
     values, ends = found.values.T, found.intervals.transpose(2, 1, 0)
     return [*kept, paragraph(text), _matrix("result", found.columns, found.results, values, ends)]
@@ -293,20 +295,24 @@ def _sobol(study: Study, results: dict[str, np.ndarray]) -> list[Part]:
             continue
         found[name] = sobol_indices(blocks[0], blocks[1], blocks[2:])
     text = (
-        "Sobol indices: the share of a result's variance that comes from each column by itself, and in all, together "
-        "with others. Where the second is larger, the column acts through what another one is. Below each the "
-        "interval of the bootstrap that holds it with 95 %."
+        "Sobol indices: the share of a result's variance that comes from each column by itself, and in all, "
+        "together with others. Where the second is larger, the column acts through what another one is. "
+        "Below each the interval of the bootstrap that holds it with 95 %."
     )
     parts: list[Part] = [paragraph(text)]
     if fewer := sorted({one.n for one in found.values() if one.n < n}):
-        parts.append(paragraph(f"Designs failed: of some results, {fewer[0]} of {n} groups of runs are complete."))
+        parts.append(
+            paragraph(f"Designs failed: of some results, {fewer[0]} of {n} groups of runs are complete.")
+        )
     for title, what in (("By itself", "first"), ("In all", "total")):
         values = np.array([getattr(one, what) for one in found.values()])
         ends = np.array([getattr(one, f"{what}_interval").T for one in found.values()])
         if len(values):
             parts += [tag("h3", title), _matrix("result", names, list(found), values, ends)]
     if missing:
-        parts.append(paragraph(f"Too few designs are complete for {listed([one_line(name) for name in missing])}."))
+        parts.append(
+            paragraph(f"Too few designs are complete for {listed([one_line(name) for name in missing])}.")
+        )
     return parts
 
 
@@ -316,7 +322,11 @@ def _matrix(
     """A table of shares (rows, columns), each with a bar and its interval (rows, columns, 2)."""
     head = [tag("th", text, scope="col") for text in (corner, *map(one_line, columns))]
     body = [
-        tag("tr", tag("th", one_line(name), scope="row"), *(_share(*one) for one in zip(values[i], ends[i], strict=True)))
+        tag(
+            "tr",
+            tag("th", one_line(name), scope="row"),
+            *(_share(*one) for one in zip(values[i], ends[i], strict=True)),
+        )
         for i, name in enumerate(rows)
     ]
     return scrolling(tag("table", tag("thead", tag("tr", *head)), tag("tbody", *body), class_="shares"))
@@ -335,22 +345,27 @@ def _two(x: float) -> str:
     return f"{x:.2f}".replace("-0.00", "0.00").replace("-", "−")
 
 
+def failures(study: Study) -> list[tuple[str, np.ndarray]]:
+    """Why cases failed, the most frequent reason first, and which (k,); reasons that differ in numbers only
+    are one.
+    """
+    said, cases = outcomes(study)[study.failed], np.flatnonzero(study.failed)
+    kinds, which, many = np.unique(said, return_inverse=True, return_counts=True)
+    grouped = [cases[which == k] for k in np.lexsort((kinds, -many))]
+    return [(one_line(str(study.reasons[mine[0]])), mine) for mine in grouped]
+
+
 def _failures(study: Study) -> list[Part]:
-    """Reasons, most frequent first, with how many and which cases."""
-    said = outcomes(study)[study.failed]
-    cases = np.flatnonzero(study.failed)
-    kinds, many = np.unique(said, return_counts=True)
-    order = np.lexsort((kinds, -many))
-    rows = []
-    for k in order[:MOST_REASONS]:
-        mine = cases[said == kinds[k]]
-        which = ", ".join(str(case) for case in mine[:8].tolist()) + ", …" * (len(mine) > 8)
-        rows.append([tag("span", one_line(str(study.reasons[mine[0]])), class_="reason"), Amount(len(mine), 6), which])
-    lead = f"{_counted(len(cases), 'design')} of {len(study)} failed; the others were computed all the same."
-    if len(kinds) > 1:
+    kinds = failures(study)
+    rows: list[list[str | Amount]] = []
+    for reason, cases in kinds[:MOST_REASONS]:
+        which = ", ".join(str(case) for case in cases[:8].tolist()) + ", …" * (len(cases) > 8)
+        rows.append([tag("span", reason, class_="reason"), Amount(len(cases), 6), which])
+    failed = int(study.failed.sum())
+    lead = f"{_counted(failed, 'design')} of {len(study)} failed; the others were computed all the same."
+    if failed > len(kinds):
         lead += " Reasons that differ in numbers only count as one, and the first is shown."
     parts: list[Part] = [paragraph(lead), table(["reason", "designs", "cases"], rows)]
-    if more := len(kinds) - MOST_REASONS:
-        if more > 0:
-            parts.append(paragraph(f"{more} more reasons are not listed."))
+    if len(kinds) > MOST_REASONS:
+        parts.append(paragraph(f"{len(kinds) - MOST_REASONS} more reasons are not listed."))
     return parts
