@@ -134,13 +134,14 @@ GROUPS = (
     Group(
         "studies.md",
         "Designs compared and chosen",
-        "Values of a robot's symbols for which an objective is least.",
-        _of("armdyn", "optimise")
+        "Tables of cases run, and values of a robot's symbols for which an objective is least: "
+        "[a thousand designs](../studies.md).",
+        _of("armdyn", "study optimise")
         + _of(
             "armdyn.studies",
-            "Cases Study Optimum Active Measure Constraint TipMotion rms_torque peak_torque peak_speed "
-            "energy torque speed along potential_spread manipulability_measure isotropy mass formula "
-            "StudyError",
+            "Cases Study Row Rows Optimum Active Measure Constraint TipMotion rms_torque peak_torque "
+            "peak_speed energy torque speed along potential_spread manipulability_measure isotropy mass "
+            "formula StudyError",
         ),
     ),
     Group(

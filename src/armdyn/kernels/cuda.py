@@ -18,7 +18,7 @@ from armdyn.expression import ArmdynError
 from armdyn.kernels.c import LoopPrinter, Place, check_constants, number
 from armdyn.program import loops
 from armdyn.program.ops import OPS
-from armdyn.program.program import Program, is_short, needed
+from armdyn.program.program import Program, Shape, is_short, needed
 
 # ------------------------------------------------------------------------------------------------------------
 # Long programs in parts that registers can hold: each part computes some of the results from the inputs.
@@ -28,6 +28,8 @@ from armdyn.program.program import Program, is_short, needed
 
 MOST = 6  # parts
 SPILL = 40  # operations that a value beyond the registers costs
+WHOLE = 64  # results of a row: up to so many are one slice
+SLICE = 16  # else a slice has so many, or the next fewer that part a row of a matrix evenly
 # How many values alive a thread's 255 registers hold, as `most_alive` counts them: the compiler computes some
 # of them later or twice (seen with CUDA 13 on programs of the Panda).
 REGISTERS = {"double": 155, "float": 310}
@@ -49,10 +51,13 @@ def parts_of(program: Program, scalar: str, staged: bool = False) -> list[Partia
 
     A part has results that are known at about the same time: those have the most in common. Results that are
     `staged` stay together: a part would have few neighbours to store at a time, which costs more than memory.
+    Their operations are put in order instead.
     """
     limit = REGISTERS[scalar]
     found = [_part(program, range(len(program.results)))]
-    if staged or most_alive(program) <= limit:
+    if staged:
+        return [replace(found[0], program=in_order_of_slices(found[0].program))]
+    if most_alive(program) <= limit:
         return found
     fixed = [k for k, r in enumerate(program.results) if program.nodes[r][0] == "const"]
     known = sorted(set(range(len(program.results))) - set(fixed), key=program.results.__getitem__)
@@ -72,6 +77,62 @@ def _work(part: PartialProgram, limit: int) -> int:
 def _part(program: Program, chosen: Sequence[int]) -> PartialProgram:
     nodes, results = needed(program.nodes, [program.results[k] for k in chosen])
     return PartialProgram(replace(program, nodes=nodes, results=results), tuple(chosen))
+
+
+def in_order_of_slices(program: Program) -> Program:
+    """The program with its operations in the order in which slices of long results are stored.
+
+    As recorded, a regressor has all of its columns under way at once. Block of columns by block, up or down
+    the rows, what one block needs is free again when the next begins. Of the ways, the one is taken that
+    keeps the fewest values alive.
+    """
+    groups: dict[tuple[int, int, int], list[int]] = {}  # results by output, block of columns and row
+    first = 0
+    for output, (_, shape) in enumerate(program.outputs):
+        columns = shape[-1] if len(shape) > 1 else prod(shape)
+        for run in slices_of(shape):
+            row, column = divmod(run[0], max(columns, 1))
+            groups.setdefault((output, column, row), []).extend(program.results[first + j] for j in run)
+        first += prod(shape)
+    up = [groups[key] for key in sorted(groups, key=lambda key: (key[0], key[1], -key[2]))]
+    down = [groups[key] for key in sorted(groups, key=lambda key: (key[0], -key[1], -key[2]))]
+    return min((program, *(_in_order(program, way) for way in (up, down))), key=most_alive)
+
+
+def _in_order(program: Program, groups: Sequence[Sequence[int]]) -> Program:
+    """What each group of nodes needs, and nothing before has needed, in the order of the groups."""
+    at: dict[int, int] = {}
+    for group in groups:
+        new: set[int] = set()
+        left = [i for i in group if i not in at]
+        while left:
+            i = left.pop()
+            if i not in new and i not in at:
+                new.add(i)
+                node = program.nodes[i]
+                left += node[1:] if node[0] in OPS else ()
+        for i in sorted(new):
+            at[i] = len(at)
+    nodes = [program.nodes[i] for i in at]
+    moved = tuple((x[0], *(at[a] for a in x[1:])) if x[0] in OPS else x for x in nodes)
+    return replace(program, nodes=moved, results=tuple(at[i] for i in program.results))
+
+
+def slices_of(shape: Shape) -> list[range]:
+    """The results of an output in slices: all of a few, else parts of each row of a matrix.
+
+    Where it can be, all parts of a row are of one length: then blocks of columns are whole slices.
+    """
+    size = prod(shape)
+    if size <= WHOLE:
+        return [range(size)]
+    row = shape[-1]
+    step = next((n for n in range(SLICE, SLICE // 2, -1) if row % n == 0), SLICE)
+    return [
+        range(start + j, start + min(j + step, row))
+        for start in range(0, size, row)
+        for j in range(0, row, step)
+    ]
 
 
 def most_alive(program: Program) -> int:
@@ -175,8 +236,6 @@ def lines(
 
 BLOCK, STAGED_BLOCK = 128, 64  # threads, without and with shared memory
 WARP = 32
-WHOLE = 64  # results of a row: up to so many are one slice
-SLICE = 16  # else a slice has so many
 
 
 @dataclass(frozen=True)
@@ -199,7 +258,10 @@ class ArrayText:
 
 @dataclass(frozen=True)
 class _Slice:
-    """Adjacent results of one output; `slot` is where they are in a warp's part of shared memory."""
+    """Adjacent results of one output; `slot` is where they are in a warp's part of shared memory.
+
+    Results that are all the same constant are nowhere there: -1.
+    """
 
     output: int
     start: int
@@ -261,6 +323,9 @@ class _KernelText:
         slots: list[tuple[int, int, int]] = []  # until when one is taken, where it is, how wide
         for begin, end, ks in sorted(self._spans()):
             output, start = self.stores[ks[0]]
+            if self._constant(ks) is not None:
+                found |= dict.fromkeys(ks, _Slice(output, start, len(ks), -1))
+                continue
             wide = len(ks) | 1
             slot = next((s for s in slots if s[0] < begin and s[2] >= wide), None)
             if slot is None:
@@ -276,15 +341,19 @@ class _KernelText:
 
     def _spans(self) -> Iterator[tuple[int, int, list[int]]]:
         """Slices of staged outputs: the nodes of their first and last result, and their results."""
-        run: list[int] = []
-        for k, (output, j) in enumerate([*self.stores, (-1, 0)]):
-            size = self.sizes[output]
-            full = bool(run) and len(run) == (size if size <= WHOLE else SLICE)
-            if run and (full or self.stores[run[-1]] != (output, j - 1)):
-                yield self._span(run)
-                run = []
-            if output >= 0 and self.form.staged[output]:
-                run = [*run, k]
+        place = {store: k for k, store in enumerate(self.stores)}
+        for output, (_, shape) in enumerate(self.program.outputs, self.inputs):
+            if self.form.staged[output]:
+                for run in slices_of(shape):
+                    known = [place[output, j] for j in run if (output, j) in place]
+                    if len(known) == len(run):
+                        yield self._span(known)
+
+    def _constant(self, ks: Sequence[int]) -> str | None:
+        """The number that all of some results are, if there is one."""
+        nodes = {self.program.nodes[self.program.results[k]] for k in ks}
+        node = nodes.pop()
+        return number(node[1], self.scalar) if not nodes and node[0] == "const" else None
 
     def _span(self, run: list[int]) -> tuple[int, int, list[int]]:
         nodes = [self.program.results[k] for k in run]
@@ -378,7 +447,9 @@ class _KernelText:
                 return [f"x{output}[{j} * core{output}] = {value};"]
             line = f"own[{part.slot * WARP} + lane * {part.pitch} + {j - part.start}] = {value};"
             found = []
-            if self.program.nodes[self.program.results[k]][0] == "const":
+            if part.slot < 0:
+                pass
+            elif self.program.nodes[self.program.results[k]][0] == "const":
                 constants.setdefault(part, []).append(line)
             else:
                 found.append(line)
@@ -391,6 +462,9 @@ class _KernelText:
         """A slice that is complete, stored by the whole warp."""
         size, row = part.size, self.sizes[part.output]
         place = "k" if size == row else f"k / {size} * {row} + {part.start} + k % {size}"
+        if part.slot < 0:
+            constant = self._constant([k for k, other in self.slices.items() if other == part])
+            return _together(size, f"p{part.output}[first * {row} + {place}] = {constant};")
         line = f"p{part.output}[first * {row} + {place}] = own[{_place(part.slot, size)}];"
         return ["__syncwarp();", *_together(size, line), "__syncwarp();"]
 

@@ -1,6 +1,7 @@
 """Designs compared and chosen: tables of cases run, drives sized, symbols optimised.
 
-`optimise` finds values of symbols by gradient: of `measures`, evaluated on `courses`.
+`study` runs a function for every case of a table. `optimise` finds values of symbols by gradient: of
+`measures`, evaluated on `courses`.
 """
 
 from armdyn.studies.cases import Cases
@@ -24,6 +25,7 @@ from armdyn.studies.measures import (
 )
 from armdyn.studies.optimise import Active, Optimum, optimise
 from armdyn.studies.store import Study
+from armdyn.studies.study import Row, Rows, study
 
 __all__ = [
     "Active",
@@ -31,6 +33,8 @@ __all__ = [
     "Constraint",
     "Measure",
     "Optimum",
+    "Row",
+    "Rows",
     "Study",
     "StudyError",
     "TipMotion",
@@ -46,5 +50,6 @@ __all__ = [
     "potential_spread",
     "rms_torque",
     "speed",
+    "study",
     "torque",
 ]
