@@ -139,7 +139,8 @@ GROUPS = (
         _of("armdyn", "study optimise")
         + _of(
             "armdyn.studies",
-            "Cases Study Row Rows Optimum Active Measure Constraint TipMotion rms_torque peak_torque "
+            "Cases Study Row Rows StudyFile pareto_front best_rows rank_correlations RankCorrelations "
+            "sobol_indices SobolIndices Optimum Active Measure Constraint TipMotion rms_torque peak_torque "
             "peak_speed energy torque speed along potential_spread manipulability_measure isotropy mass "
             "formula StudyError",
         ),

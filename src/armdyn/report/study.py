@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from armdyn.description.writing.toml import toml_line
-from armdyn.drawing.errors import ReportError
+from armdyn.drawing.errors import ReportError, check
 from armdyn.files import write_whole
 from armdyn.names import file_stem, listed, one_line
 from armdyn.progress import progress_bar, stage
@@ -75,6 +75,7 @@ def write_study_report(
 def _page(study: Study, minimise: Any, maximise: Any, best: int, date: Day) -> Page:
     if not len(study):
         raise ReportError("this study has no cases")
+    best = check.whole_number("best", best, least=1)
     low, high = ([names] if isinstance(names, str) else list(names) for names in (minimise, maximise))
     if low or high:
         costs_of({**study.table, **study.results}, low, high)  # refuses
@@ -277,8 +278,8 @@ def _sensitivities(study: Study) -> list[Part]:
     found = rank_correlations({name: study.table[name] for name in varied}, results)
     text = (
         "Spearman's rank correlations of what was varied with what came out: 1 where a result only grows "
-        "with a column, −1 where it only falls, 0 where neither shows. Below each the interval that holds it with "
-        "95 %. A column that acts both ways, or only together with others, does not show here; Sobol indices "
+        "with a column, −1 where it only falls, 0 where neither shows. Below each the interval that holds it "
+        "with 95 %. A column that acts both ways, or only with others, does not show here; Sobol indices "
         "of cases drawn for them (saltelli) tell."
     )
     values, ends = found.values.T, found.intervals.transpose(2, 1, 0)

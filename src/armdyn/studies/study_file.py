@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from armdyn.description import bundled_robots
 from armdyn.description.reader import Reader
 from armdyn.description.source import DescriptionError, parse_toml, read_text
 from armdyn.expression import ArmdynError, Expression, ExpressionError, shown
+from armdyn.model import PhysicsWarning
 from armdyn.model.errors import plain
 from armdyn.motion import Trajectory, load_cycle
 from armdyn.motion.cycles import bundled_cycles
@@ -36,6 +38,8 @@ from armdyn.studies.verbs import VERBS
 
 SUFFIX = ".toml"
 KIND = "study file"
+KEYS = {"robot", "cases", "compute", "minimise", "maximise", "folder", "seed"}
+KEYS |= {"executor", "workers", "batch"}
 KINDS = ("product", "random", "sobol", "latin", "halton", "saltelli")
 EXECUTORS = ("threads", "processes")
 ORDERED = ("low", "mode", "high")  # numbers of distributions that have to grow
@@ -98,8 +102,8 @@ class StudyFile:
 
     def run(self, *, workers: int | None = None, progress: bool | Update | None = None) -> Study:
         """The study, run or gone on with in its folder; see `study`."""
-        with _executor(self.executor, workers or self.workers, self.script) as executor:
-            try:
+        try:
+            with _executor(self.executor, workers or self.workers, self.script) as executor:
                 return study(
                     self.function,
                     self.cases,
@@ -114,8 +118,8 @@ class StudyFile:
                     progress=progress,
                     **self.options,
                 )
-            except StudyError as problem:
-                raise StudyError(f"{self.source}: {problem}") from None
+        except StudyError as problem:
+            raise StudyError(f"{self.source}: {problem}") from None
 
 
 @contextmanager
@@ -124,7 +128,6 @@ def _executor(name: str, workers: int | None, script: Path | None) -> Iterator[A
     if name == "threads":
         yield None
     elif name == "processes":
-        _import(script)
         context = get_context("spawn")  # forks of threads may hang
         with ProcessPoolExecutor(workers, context, initializer=_import, initargs=(script,)) as pool:
             yield pool
@@ -162,9 +165,9 @@ def _module(path: Path) -> Any:
 
 
 def _import(script: Path | None) -> None:
-    """Make the function of a file known by its name, as it has to be in all processes that share it."""
+    """Make the function of a file known by its name, in another process."""
     if script is not None:
-        sys.modules.setdefault(f"{_MODULE}{script.stem}", _module(script))
+        sys.modules[f"{_MODULE}{script.stem}"] = _module(script)
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -180,16 +183,19 @@ class _File:
 
     def read(self) -> StudyFile:
         top = self.top
-        robot = self.robot()
+        top.asked |= KEYS
+        top.finish()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PhysicsWarning)  # `armdyn show` says what looks wrong
+            robot = self.robot()
         seed = self.whole(top, "seed", 0, least=0)
         own, cases = self.cases(seed)
         self.script: Path | None = None
         function, options, vectorised = self.computed(robot)
-        top.asked |= {"folder", "workers", "batch", "executor", "minimise", "maximise"}
         folder = self.place(top.text("folder")) if "folder" in top else self.path.with_suffix("")
         if "batch" in top and not vectorised:
             top.fail("batch", "it goes with vectorised = true in [compute]")
-        found = StudyFile(
+        return StudyFile(
             source=top.source,
             function=function,
             cases=cases,
@@ -206,8 +212,6 @@ class _File:
             options=options,
             script=self.script,
         )
-        top.finish()
-        return found
 
     # ---- robot -----------------------------------------------------------------------------------------
 
@@ -375,16 +379,12 @@ class _File:
                 "robot", f"missing; {verb} needs one: a bundled name, a path, or a table with file ="
             )
         known = VERBS[verb].options()
-        options = {
-            name: self.option(table, name, robot)
-            for name in table.table
-            if name not in ("verb", "cycle", "trajectory")
-        }
+        options = {name: self.option(table, name, x) for name, x in table.table.items() if name in known}
         table.asked |= {"verb", *known, *(("cycle", "trajectory") if "motion" in known else ())}
         table.asked.discard("motion")
+        table.finish()
         if "motion" in known:
             options["motion"] = self.motion(table, robot)
-        table.finish()
         return verb, options, False
 
     def python(self, table: Reader) -> Callable[..., Any]:
@@ -398,6 +398,8 @@ class _File:
             table.fail("python", f"there is no file '{one_line(str(path))}'")
         with self.said(table, "python"):
             module = _module(path)
+        if self.top.table.get("executor") == "processes":  # functions go there by their names
+            sys.modules[module.__name__] = module
         found: Callable[..., Any] | None = getattr(module, function, None)
         if not callable(found):
             own = [x for x in vars(module).values() if getattr(x, "__module__", "") == module.__name__]
@@ -425,9 +427,8 @@ class _File:
                 return load_cycle(robot, self.place(given))
             return load_cycle(robot, given)
 
-    def option(self, table: Reader, name: str, robot: Robot) -> Any:
+    def option(self, table: Reader, name: str, given: Any) -> Any:
         """A text, a number, a flag, or lists and tables of these."""
-        given = table.raw(name)
 
         def value(key: str, x: Any) -> Any:
             if isinstance(x, bool) or type(x) is int:
