@@ -151,8 +151,8 @@ GROUPS = (
         "[Reports and pictures](../reports.md) and [exercises](../exercises.md) show them at work.",
         _of(
             "armdyn.report",
-            "write_report write_fit_report write_look_report exercise Exercise random_arm default_motion "
-            "plot_arm plot_strobe "
+            "write_report write_fit_report write_look_report write_study_report exercise Exercise random_arm "
+            "default_motion plot_arm plot_strobe "
             "plot_trajectory plot_tip plot_contributions plot_rotor_error plot_motor_loads plot_scaling "
             "plot_path_speed plot_run "
             "plot_energy plot_ellipsoids plot_dynamic_ellipsoid plot_log plot_signals plot_cutoffs "

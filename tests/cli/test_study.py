@@ -47,7 +47,7 @@ def test_a_study_is_run_gone_on_with_and_shown(file, tmp_path):
     found = Study.load(tmp_path / "designs")
     failed = int(found.failed.sum())
     assert 5 <= failed <= 7
-    assert re.match(rf"two-link planar arm: 30 designs, {failed} failed in .*designs, after [\d.]+ s", said)
+    assert re.match(rf"two-link planar arm: 30 designs, {failed} failed in .*designs \\([\\d.]+ s\\)", said)
     assert f"armdyn study show {file}" in said
     best = best_rows({**found.table, **found.results}, "torque", n=5)
     tables = rows(said)

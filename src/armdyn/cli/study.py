@@ -76,7 +76,7 @@ def run(
     given = StudyFile.load(file)
     start = monotonic()
     found = given.run(workers=workers)
-    say(f"{_counted(found)} in {given.folder}, after {_time(monotonic() - start)}")
+    say(f"{_counted(found)} in {given.folder} ({_time(monotonic() - start)})")
     minimise, maximise = _objectives(found, given, None, None)
     _summarise(found, minimise, maximise, best, robots)
     say(f"look at them: armdyn study show {file}")

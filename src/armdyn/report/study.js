@@ -273,8 +273,9 @@ function drawAxis(context, frame, k, i) {
     write(context, end(column, column.low), x, frame.bottom + 14, { align: "center" });
   }
   const name = `${sign ? (sign > 0 ? "↓ " : "↑ ") : ""}${column.name}`, staggered = frame.gap < 110 && state.axes.length > 2;
-  const room = Math.min(staggered ? 2 * frame.gap - 10 : frame.gap - 8 || frame.width, 2 * Math.min(x, frame.width - x) - 2);
-  write(context, name, x, frame.top - (staggered && i % 2 === 0 ? 37 : 22), { align: "center", size: 12, colour: "--ink", weight: 500, widest: Math.max(room, 40) });
+  const room = (staggered ? 2 : 1) * frame.gap - 10 || frame.width;
+  const half = Math.min(room / 2, name.length * 3.6), middle = Math.max(half + 2, Math.min(frame.width - half - 2, x)); // inside the picture
+  write(context, name, middle, frame.top - (staggered && i % 2 === 0 ? 37 : 22), { align: "center", size: 12, colour: "--ink", weight: 500, widest: Math.max(room, 40) });
   if (!range) return;
   const [high, low] = [Math.max(frame.top - 4, frame.y(k, range[1])), Math.min(frame.bottom + 4, frame.y(k, range[0]))];
   Object.assign(context, { fillStyle: styled("--accent"), strokeStyle: styled("--accent"), lineWidth: 1.5, globalAlpha: 0.25 });
@@ -413,7 +414,10 @@ function drawPoints(context, frame, fine) {
     const x = Math.round(frame.x(xs[r] + jx(r)) * fine - size / 2), y = Math.round(frame.y(ys[r] + jy(r)) * fine - size / 2);
     if (!(x >= 0 && y >= 0 && x + size < width && y + size < height)) return;
     const word = (alpha << 24 | blue << 16 | green << 8 | red) >>> 0;
-    for (let j = 0; j < size; ++j) pixels.fill(word, (y + j) * width + x, (y + j) * width + x + size);
+    for (let j = 0; j < size; ++j) {
+      const cut = size > 3 && (j === 0 || j === size - 1) ? 1 : 0; // rounder
+      pixels.fill(word, (y + j) * width + x + cut, (y + j) * width + x + size - cut);
+    }
   };
   if (state.ranges.size) { const grey = rgb("--unlit"); for (let r = 0; r < count; ++r) if (!found.inside[r]) spot(r, grey, 255); }
   for (const r of found.done) spot(r, colour(r), count > FEW ? 190 : 230);

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -80,9 +81,10 @@ def _page(study: Study, minimise: Any, maximise: Any, best: int, date: Day) -> P
     if low or high:
         costs_of({**study.table, **study.results}, low, high)  # refuses
     name = "a study" if study.robot is None else study.robot.name
-    page = Page(
-        f"{one_line(name)}: {_counted(len(study), 'design')}", _subtitle(study), Made.of(study.robot, date)
-    )
+    made = Made.of(study.robot, date)
+    if study.folder is not None:  # the robot's file is one of its own
+        made = replace(made, source=study.folder.name)
+    page = Page(f"{one_line(name)}: {_counted(len(study), 'design')}", _subtitle(study), made)
     with stage("columns"):
         style = files("armdyn.report").joinpath("study.css").read_text("utf-8")
         script = files("armdyn.report").joinpath("study.js").read_text("utf-8")
