@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -75,12 +76,16 @@ def rows_of(robot: Robot) -> Iterator[dict[str, Any]]:
             for dtype in ("float32", "float64"):
                 given = states(robot, function, rows, dtype)
                 arrays, tensors = [cp.asarray(x) for x in given], [torch.tensor(x).cuda() for x in given]
-                row = {"what": function, "rows": rows, "dtype": dtype}
-                yield row | {"by": "armdyn, CuPy", "seconds": seconds(partial(method, *arrays))}
-                yield row | {"by": "armdyn, PyTorch", "seconds": seconds(partial(method, *tensors))}
+                yield figure(function, rows, dtype, "armdyn, CuPy", partial(method, *arrays))
+                yield figure(function, rows, dtype, "armdyn, PyTorch", partial(method, *tensors))
                 replay, _ = replayed(partial(method, *tensors))
-                yield row | {"by": "armdyn, CUDA graph", "seconds": seconds(replay)}
+                yield figure(function, rows, dtype, "armdyn, CUDA graph", replay)
     yield from gradients(robot)
+
+
+def figure(what: str, rows: int, dtype: str, by: str, call: Callable[[], Any]) -> dict[str, Any]:
+    text = f"{what.replace('_', ' ')}, {rows} rows, {dtype}: {by}"
+    return {"what": text, "seconds": seconds(call)}
 
 
 def gradients(robot: Robot) -> Iterator[dict[str, Any]]:
@@ -90,14 +95,14 @@ def gradients(robot: Robot) -> Iterator[dict[str, Any]]:
         for by in (1, 3):
             watched = [x.clone().requires_grad_(k < by) for k, x in enumerate(given)]
             leaves = watched[:by]
-            row = {"what": f"forward and backward by {by}", "rows": rows, "dtype": "float64"}
+            what = f"forward and backward by {by} of 3"
 
             def passes(function: Callable[..., Any], watched: Any = watched, leaves: Any = leaves) -> Any:
                 return torch.autograd.grad(function(*watched).sum(), leaves)
 
-            yield row | {"by": "armdyn, PyTorch", "seconds": seconds(lambda: passes(robot.inverse_dynamics))}
-            own = seconds(lambda: passes(lambda q, qd, qdd: torch.sin(q) * qd * qdd))
-            yield row | {"by": "sin(q) qd qdd of PyTorch", "seconds": own}
+            yield figure(what, rows, "float64", "armdyn, PyTorch", partial(passes, robot.inverse_dynamics))
+            own = partial(passes, lambda q, qd, qdd: torch.sin(q) * qd * qdd)
+            yield figure(what, rows, "float64", "sin(q) qd qdd of PyTorch", own)
 
 
 def grid_rows(folder: str | None, robot: Robot, urdf: str) -> Iterator[dict[str, Any]]:
@@ -117,9 +122,7 @@ def grid_rows(folder: str | None, robot: Robot, urdf: str) -> Iterator[dict[str,
     for function, sizes in ROWS.items():
         for rows in sizes:
             given = [torch.tensor(x).cuda() for x in states(robot, function, rows, "float32")]
-            call = peers[function]
-            row = {"what": function, "rows": rows, "dtype": "float32"}
-            yield row | {"by": "GRiD, PyTorch", "seconds": seconds(partial(call, *given))}
+            yield figure(function, rows, "float32", "GRiD, PyTorch", partial(peers[function], *given))
 
 
 def check(robot: Robot) -> None:
@@ -213,10 +216,11 @@ def main() -> None:
     for source in sources:
         for row in source:
             found.append(row)
-            print(f"{row['what']:32} {row['rows']:7} {row['dtype']}  {row['by']:26}", end="")
-            print(f"{row['seconds'] * 1e6:9.1f} us", flush=True)
+            print(f"{row['what']:60} {row['seconds'] * 1e6:9.1f} us", flush=True)
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    report = {"machine": name, "cupy": cp.__version__, "torch": torch.__version__, "rows": found}
+    machine = f"one {name}, CuPy {cp.__version__}, PyTorch {torch.__version__}"
+    when = datetime.now(UTC).isoformat(timespec="seconds")
+    report = {"benchmark": "small calls on a GPU", "when": when, "machine": machine, "figures": found}
     RESULTS.write_text(json.dumps(report, indent=1) + "\n")
 
 

@@ -18,7 +18,7 @@ from armdyn.expression import ArmdynError
 from armdyn.kernels.c import LoopPrinter, Place, check_constants, number
 from armdyn.program import loops
 from armdyn.program.ops import OPS
-from armdyn.program.program import Program, Shape, is_short, needed
+from armdyn.program.program import Program, is_short, needed
 
 # ------------------------------------------------------------------------------------------------------------
 # Long programs in parts that registers can hold: each part computes some of the results from the inputs.
@@ -28,8 +28,6 @@ from armdyn.program.program import Program, Shape, is_short, needed
 
 MOST = 6  # parts
 SPILL = 40  # operations that a value beyond the registers costs
-WHOLE = 64  # results of a row: up to so many are one slice
-SLICE = 16  # else a slice has so many, or the next fewer that part a row of a matrix evenly
 # How many values alive a thread's 255 registers hold, as `most_alive` counts them: the compiler computes some
 # of them later or twice (seen with CUDA 13 on programs of the Panda).
 REGISTERS = {"double": 155, "float": 310}
@@ -51,13 +49,10 @@ def parts_of(program: Program, scalar: str, staged: bool = False) -> list[Partia
 
     A part has results that are known at about the same time: those have the most in common. Results that are
     `staged` stay together: a part would have few neighbours to store at a time, which costs more than memory.
-    Their operations are put in order instead.
     """
     limit = REGISTERS[scalar]
     found = [_part(program, range(len(program.results)))]
-    if staged:
-        return [replace(found[0], program=in_order_of_slices(found[0].program))]
-    if most_alive(program) <= limit:
+    if staged or most_alive(program) <= limit:
         return found
     fixed = [k for k, r in enumerate(program.results) if program.nodes[r][0] == "const"]
     known = sorted(set(range(len(program.results))) - set(fixed), key=program.results.__getitem__)
@@ -77,62 +72,6 @@ def _work(part: PartialProgram, limit: int) -> int:
 def _part(program: Program, chosen: Sequence[int]) -> PartialProgram:
     nodes, results = needed(program.nodes, [program.results[k] for k in chosen])
     return PartialProgram(replace(program, nodes=nodes, results=results), tuple(chosen))
-
-
-def in_order_of_slices(program: Program) -> Program:
-    """The program with its operations in the order in which slices of long results are stored.
-
-    As recorded, a regressor has all of its columns under way at once. Block of columns by block, up or down
-    the rows, what one block needs is free again when the next begins. Of the ways, the one is taken that
-    keeps the fewest values alive.
-    """
-    groups: dict[tuple[int, int, int], list[int]] = {}  # results by output, block of columns and row
-    first = 0
-    for output, (_, shape) in enumerate(program.outputs):
-        columns = shape[-1] if len(shape) > 1 else prod(shape)
-        for run in slices_of(shape):
-            row, column = divmod(run[0], max(columns, 1))
-            groups.setdefault((output, column, row), []).extend(program.results[first + j] for j in run)
-        first += prod(shape)
-    up = [groups[key] for key in sorted(groups, key=lambda key: (key[0], key[1], -key[2]))]
-    down = [groups[key] for key in sorted(groups, key=lambda key: (key[0], -key[1], -key[2]))]
-    return min((program, *(_in_order(program, way) for way in (up, down))), key=most_alive)
-
-
-def _in_order(program: Program, groups: Sequence[Sequence[int]]) -> Program:
-    """What each group of nodes needs, and nothing before has needed, in the order of the groups."""
-    at: dict[int, int] = {}
-    for group in groups:
-        new: set[int] = set()
-        left = [i for i in group if i not in at]
-        while left:
-            i = left.pop()
-            if i not in new and i not in at:
-                new.add(i)
-                node = program.nodes[i]
-                left += node[1:] if node[0] in OPS else ()
-        for i in sorted(new):
-            at[i] = len(at)
-    nodes = [program.nodes[i] for i in at]
-    moved = tuple((x[0], *(at[a] for a in x[1:])) if x[0] in OPS else x for x in nodes)
-    return replace(program, nodes=moved, results=tuple(at[i] for i in program.results))
-
-
-def slices_of(shape: Shape) -> list[range]:
-    """The results of an output in slices: all of a few, else parts of each row of a matrix.
-
-    Where it can be, all parts of a row are of one length: then blocks of columns are whole slices.
-    """
-    size = prod(shape)
-    if size <= WHOLE:
-        return [range(size)]
-    row = shape[-1]
-    step = next((n for n in range(SLICE, SLICE // 2, -1) if row % n == 0), SLICE)
-    return [
-        range(start + j, start + min(j + step, row))
-        for start in range(0, size, row)
-        for j in range(0, row, step)
-    ]
 
 
 def most_alive(program: Program) -> int:
@@ -230,12 +169,17 @@ def lines(
 #
 # Operands with long rows, one after the other, pass through shared memory, so that the threads of a warp
 # read and write neighbouring numbers: a warp loads its 32 rows together, and stores results in slices, each
-# as soon as all of it is known. Other operands are read and written where they are, by strides that the
-# caller gives.
+# as soon as all of it is known. Slices of very long rows would leave the cache before their neighbours are
+# there: a Panda's regressor was stored at 0.2 of the memory's speed. Such results are kept, without zeros,
+# and their rows stored whole at the end, where they fit: 0.87. Other operands are read and written where they
+# are, by strides that the caller gives.
 
 
 BLOCK, STAGED_BLOCK = 128, 64  # threads, without and with shared memory
 WARP = 32
+WHOLE = 64  # results of a row: up to so many are one slice
+SLICE = 16  # else a slice has so many
+LONG_ROW = 128  # results: rows of more are kept, and stored whole
 
 
 @dataclass(frozen=True)
@@ -258,10 +202,7 @@ class ArrayText:
 
 @dataclass(frozen=True)
 class _Slice:
-    """Adjacent results of one output; `slot` is where they are in a warp's part of shared memory.
-
-    Results that are all the same constant are nowhere there: -1.
-    """
+    """Adjacent results of one output; `slot` is where they are in a warp's part of shared memory."""
 
     output: int
     start: int
@@ -273,10 +214,27 @@ class _Slice:
         return self.size | 1  # odd: no two threads meet in the same bank
 
 
+@dataclass(frozen=True)
+class _Whole:
+    """All results of one output but its zeros, whose rows are stored whole.
+
+    `columns` says where each of them is in a row of shared memory, which begins at `slot`.
+    """
+
+    output: int
+    size: int
+    slot: int
+    columns: dict[int, int]
+
+    @property
+    def pitch(self) -> int:
+        return len(self.columns) | 1
+
+
 def array_text(name: str, part: PartialProgram, scalar: str, form: Access) -> ArrayText:
     """`void NAME(rows, extents of further axes…, pointer and strides of each operand…)`."""
     writer = _KernelText(name, part, scalar, form)
-    block = STAGED_BLOCK if writer.width else BLOCK
+    block = writer.block if writer.width else BLOCK
     return ArrayText("\n".join(writer.text(block)), block, writer.shared(writer.width))
 
 
@@ -291,6 +249,10 @@ class _KernelText:
         self.loads, self.stores = owners, [results[place] for place in part.places]
         self.bytes = 8 if scalar == "double" else 4
         self.width = 0  # numbers of shared memory for one row
+        self.block = WARP  # threads, as rows that are kept whole take much of it
+        self.wholes = self._wholes()
+        if not self.wholes:
+            self.block = STAGED_BLOCK
         self.slots = self._slots()
         self.slices = self._slices()
 
@@ -309,7 +271,49 @@ class _KernelText:
 
     def shared(self, width: int) -> int:
         """Bytes of shared memory for a block with so many numbers a row."""
-        return width * STAGED_BLOCK * self.bytes
+        return width * self.block * self.bytes
+
+    # ---- results that are stored whole -----------------------------------------------------------------
+
+    def _wholes(self) -> dict[int, _Whole]:
+        """The long staged outputs all of whose rows fit, by output."""
+        found = {}
+        for output in range(self.inputs, len(self.sizes)):
+            size = self.sizes[output]
+            owned = [(k, j) for k, (own, j) in enumerate(self.stores) if own == output]
+            if not self.form.staged[output] or size <= LONG_ROW or len(owned) < size:
+                continue
+            nodes = [self.program.nodes[self.program.results[k]] for k, _ in owned]
+            some = [j for (_, j), node in zip(owned, nodes, strict=True) if node != ("const", 0.0)]
+            whole = _Whole(output, size, self.width, {j: c for c, j in enumerate(some)})
+            if self._fits(self.width + whole.pitch):
+                found[output] = whole
+                self.width += whole.pitch
+        return found
+
+    def _table(self, whole: _Whole) -> str:
+        """The line with each result's place in a row of shared memory, -1 for a zero."""
+        places = ", ".join(str(whole.columns.get(j, -1)) for j in range(whole.size))
+        return f"__device__ const short {self.name}_{whole.output}[{whole.size}] = {{{places}}};"
+
+    def _stored_whole(self, whole: _Whole) -> Iterator[str]:
+        """Rows of a warp, stored one after the other by all of its threads."""
+        steps = -(-whole.size // WARP)
+        yield f"short place{whole.output}[{steps}];"
+        yield "#pragma unroll"
+        yield f"for (int i = 0; i < {steps}; ++i) {{"
+        yield f"    const int j = i * {WARP} + lane;"
+        yield f"    place{whole.output}[i] = j < {whole.size} ? {self.name}_{whole.output}[j] : (short)-1;"
+        yield "}"
+        yield "for (int r = 0; r < count; ++r) {"
+        yield f"    {self.scalar} *const to = p{whole.output} + (first + r) * {whole.size};"
+        yield f"    const {self.scalar} *const from = own + {whole.slot * WARP} + r * {whole.pitch};"
+        yield "    #pragma unroll"
+        yield f"    for (int i = 0; i < {steps}; ++i) {{"
+        yield f"        const int j = i * {WARP} + lane, place = place{whole.output}[i];"
+        yield f"        if (j < {whole.size}) to[j] = place < 0 ? ({self.scalar})0 : from[place];"
+        yield "    }"
+        yield "}"
 
     # ---- slices of results -----------------------------------------------------------------------------
 
@@ -323,9 +327,6 @@ class _KernelText:
         slots: list[tuple[int, int, int]] = []  # until when one is taken, where it is, how wide
         for begin, end, ks in sorted(self._spans()):
             output, start = self.stores[ks[0]]
-            if self._constant(ks) is not None:
-                found |= dict.fromkeys(ks, _Slice(output, start, len(ks), -1))
-                continue
             wide = len(ks) | 1
             slot = next((s for s in slots if s[0] < begin and s[2] >= wide), None)
             if slot is None:
@@ -341,19 +342,15 @@ class _KernelText:
 
     def _spans(self) -> Iterator[tuple[int, int, list[int]]]:
         """Slices of staged outputs: the nodes of their first and last result, and their results."""
-        place = {store: k for k, store in enumerate(self.stores)}
-        for output, (_, shape) in enumerate(self.program.outputs, self.inputs):
-            if self.form.staged[output]:
-                for run in slices_of(shape):
-                    known = [place[output, j] for j in run if (output, j) in place]
-                    if len(known) == len(run):
-                        yield self._span(known)
-
-    def _constant(self, ks: Sequence[int]) -> str | None:
-        """The number that all of some results are, if there is one."""
-        nodes = {self.program.nodes[self.program.results[k]] for k in ks}
-        node = nodes.pop()
-        return number(node[1], self.scalar) if not nodes and node[0] == "const" else None
+        run: list[int] = []
+        for k, (output, j) in enumerate([*self.stores, (-1, 0)]):
+            size = self.sizes[output]
+            full = bool(run) and len(run) == (size if size <= WHOLE else SLICE)
+            if run and (full or self.stores[run[-1]] != (output, j - 1)):
+                yield self._span(run)
+                run = []
+            if output >= 0 and self.form.staged[output] and output not in self.wholes:
+                run = [*run, k]
 
     def _span(self, run: list[int]) -> tuple[int, int, list[int]]:
         nodes = [self.program.results[k] for k in run]
@@ -368,6 +365,7 @@ class _KernelText:
 
     def text(self, block: int) -> Iterator[str]:
         parameters = ", ".join(self._parameters())
+        yield from map(self._table, self.wholes.values())
         yield f'extern "C" __global__ void __launch_bounds__({block}) {self.name}({parameters})'
         yield "{"
         yield f"    long long row = blockIdx.x * {block}LL + threadIdx.x;"
@@ -387,6 +385,10 @@ class _KernelText:
         yield from self._places()
         for line in self._body():
             yield f"    {line}"
+        if self.wholes:
+            yield "    __syncwarp();"
+        for whole in self.wholes.values():
+            yield from (f"    {line}" for line in self._stored_whole(whole))
         yield "}"
         yield ""
 
@@ -418,7 +420,8 @@ class _KernelText:
                 yield f"    const long long i{d} = left % extent{d}; left /= extent{d};"
             yield "    const long long i0 = left;"
         direct = [k for k in range(self.inputs) if k not in self.slots]
-        direct += [k for k in range(self.inputs, len(self.sizes)) if not self._is_sliced(k)]
+        outputs = range(self.inputs, len(self.sizes))
+        direct += [k for k in outputs if k not in self.wholes and not self._is_sliced(k)]
         for k in direct:
             const = "const " if k < self.inputs else ""
             place = " + ".join(f"{index} * step{k}_{d}" for d, index in enumerate(indices))
@@ -442,14 +445,16 @@ class _KernelText:
 
         def store(k: int, value: str) -> list[str]:
             output, j = self.stores[k]
+            if (whole := self.wholes.get(output)) is not None:
+                column = whole.columns.get(j)
+                place = f"own[{whole.slot * WARP} + lane * {whole.pitch} + {column}]"
+                return [] if column is None else [f"{place} = {value};"]
             part = self.slices.get(k)
             if part is None:
                 return [f"x{output}[{j} * core{output}] = {value};"]
             line = f"own[{part.slot * WARP} + lane * {part.pitch} + {j - part.start}] = {value};"
             found = []
-            if part.slot < 0:
-                pass
-            elif self.program.nodes[self.program.results[k]][0] == "const":
+            if self.program.nodes[self.program.results[k]][0] == "const":
                 constants.setdefault(part, []).append(line)
             else:
                 found.append(line)
@@ -462,9 +467,6 @@ class _KernelText:
         """A slice that is complete, stored by the whole warp."""
         size, row = part.size, self.sizes[part.output]
         place = "k" if size == row else f"k / {size} * {row} + {part.start} + k % {size}"
-        if part.slot < 0:
-            constant = self._constant([k for k, other in self.slices.items() if other == part])
-            return _together(size, f"p{part.output}[first * {row} + {place}] = {constant};")
         line = f"p{part.output}[first * {row} + {place}] = own[{_place(part.slot, size)}];"
         return ["__syncwarp();", *_together(size, line), "__syncwarp();"]
 

@@ -19,7 +19,7 @@ from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 import numpy as np
 from numpy import ndarray
 
-from armdyn.expression import shown
+from armdyn.expression import ArmdynError, shown
 from armdyn.kernels.arrays import FLOAT32, FLOAT64, Specification, checked_inputs, checked_out
 from armdyn.kernels.llvm.compiled import Compiled
 from armdyn.kernels.llvm.machine import lock
@@ -184,7 +184,9 @@ def opaque(call: F) -> F:
     return call
 
 
-def _traced(kernel: Kernel, arrays: tuple[Any, ...], out: Any) -> Any:
+def _traced(kernel: Kernel, arrays: tuple[Any, ...], out: Any, near: Any = None) -> Any:
+    if near is not None:
+        raise kernel.not_near()
     return library("torch").call(kernel, arrays, out)
 
 
@@ -237,8 +239,13 @@ class Kernel:
         return self.call(arrays, out)
 
     @opaque
-    def call(self, arrays: tuple[Any, ...], out: Any) -> Any:
-        """The same, quicker, as Python has no keywords to sort out."""
+    def call(self, arrays: tuple[Any, ...], out: Any, near: Any = None) -> Any:
+        """The same, quicker, as Python has no keywords to sort out.
+
+        `near` is where closed chains are when their assembly begins: for kernels that assemble.
+        """
+        if near is not None:
+            raise self.not_near()
         if out is None:
             result = self._quick[chosen.get(default[0])](*arrays)
             if result is not None:
@@ -247,6 +254,10 @@ class Kernel:
             if type(x) is not ndarray and (own := library_of(arrays)):
                 return own.call(self, arrays, out)
         return self.on(get_backend())(arrays, out)
+
+    def not_near(self) -> ArmdynError:
+        """The error where postures to begin with are given and nothing is assembled from them."""
+        return ArmdynError(f"near: given to {self.specification.name} of a robot without loops; leave it out")
 
     def compile(self) -> None:
         """Make all compiled code ready, for single calls and for batches."""

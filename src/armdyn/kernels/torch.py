@@ -45,8 +45,8 @@ class Assembled(Kernel):
         super().__init__(Specification("positions", inputs, outputs, _no_program, identity))
         self.assembly, self.speeds = kernel.assembly, kernel.speeds
 
-    def call(self, arrays: tuple[Any, ...], out: Any) -> Any:
-        return self.assembly(*arrays)
+    def call(self, arrays: tuple[Any, ...], out: Any, near: Any = None) -> Any:
+        return self.assembly(*arrays, near)
 
 
 def _no_program() -> Any:

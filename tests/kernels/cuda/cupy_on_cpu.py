@@ -10,6 +10,7 @@ import hashlib
 import re
 import subprocess
 import tempfile
+import threading
 import types
 from contextlib import nullcontext
 from pathlib import Path
@@ -169,6 +170,7 @@ class Stream:
 _BOUNDS = r"(?:__launch_bounds__\([^)]*\)\s*)?"
 _KERNEL = re.compile(rf"__global__\s+{_BOUNDS}void\s+{_BOUNDS}(\w+)\s*\(")
 _SHARED = re.compile(r"extern\s+__shared__\s+(\w+)\s+(\w+)\[\];")
+_one_at_a_time = threading.Lock()
 _folder = tempfile.TemporaryDirectory(prefix="cupy-on-cpu-")
 
 
@@ -209,7 +211,8 @@ class RawKernel:
         kept = [ctypes.create_string_buffer(x, len(x)) for x in given]
         pointers = (ctypes.c_void_p * max(len(kept), 1))(*[ctypes.addressof(x) for x in kept])
         shared, waits = ctypes.c_size_t(shared_mem), ctypes.c_int(self._waits)
-        self._run(pointers, (ctypes.c_uint * 6)(*sizes), shared, waits)
+        with _one_at_a_time:  # the threads of a block are variables of its library
+            self._run(pointers, (ctypes.c_uint * 6)(*sizes), shared, waits)
 
 
 def _launch_kernel(function, *rest):

@@ -125,6 +125,17 @@ def test_several_results(cupy, robot):
             agree(y, expected)
 
 
+@pytest.mark.parametrize("dtype", [float, np.float32])
+def test_rows_that_are_stored_whole(cupy, dtype):
+    arm = Robot.load("ur10")
+    given = states(arm, 3, ROWS, dtype=dtype)
+    found = arm.regressor(*map(cupy.asarray, given))
+    expected = arm.regressor(*(x.astype(float) for x in given))
+    assert expected[0].size > cuda.LONG_ROW
+    agree(found, expected, 1e-12 if dtype is float else 1e-5)
+    assert (found.get()[:, (expected == 0).all(0)] == 0).all()
+
+
 def test_symbols_by_row(cupy):
     arm = Robot.load("planar")
     q, lengths = states(arm, 1, ROWS)[0], np.linspace(1, 2, ROWS)

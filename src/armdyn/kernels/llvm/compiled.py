@@ -330,8 +330,11 @@ def _context() -> list[int]:
     ]
 
 
-def single_ir(form: Specification, slots: int, name: str) -> str:
-    """`PyObject *single_NAME(self, args, nargs)` around the scalar body `@body_1`, which needs slots."""
+def single_ir(form: Specification, slots: int, name: str, may_decline: bool = False) -> str:
+    """`PyObject *single_NAME(self, args, nargs)` around the scalar body `@body_1`, which needs slots.
+
+    `may_decline`: the last output, one number, is not handed out. Where it is positive there is no result.
+    """
     sizes, shapes = [size for _, size in form.inputs], form.outputs
     constants = [f"@context_{name} = global [{_CONTEXT} x ptr] zeroinitializer"]
     for k, shape in enumerate(shapes):
@@ -347,7 +350,13 @@ def single_ir(form: Specification, slots: int, name: str) -> str:
     for array, size, start in zip(arrays, sizes, accumulate(sizes, initial=0), strict=False):
         code.copy(code.at("double", "%in", start), code.field(array, _DATA, "ptr"), 8 * size)
     code.do("call void @body_1(ptr %in, ptr %out, ptr %scratch)")
+    if may_decline:
+        shapes = shapes[:-1]
+        declines = code.load("double", code.at("double", "%out", sum(map(prod, shapes))))
+        code.require(code.value(f"fcmp ule double {declines}, {lane.constant(0.0)}"), "declined")
     code.results(shapes, release)
+    if may_decline:
+        code.lines += ["declined:", *release, "  br label %no"]
     code.begin("no")
     code.do(f"call void {code.increase}(ptr {code.none})")
     code.do(f"ret ptr {code.none}")
@@ -533,7 +542,12 @@ def form_of(specification: Specification) -> tuple[Specification, np.ndarray | N
     return shared.specification, shared.numbers
 
 
-def _code(form: Specification, scalar: str, *rows: str) -> Calls:
+def single_call(form: Specification) -> Callable[..., Any]:
+    """The call for one state of a function that may decline: None where its last output is positive."""
+    return _code(form, "double", FEW, may_decline=True).single
+
+
+def _code(form: Specification, scalar: str, *rows: str, may_decline: bool = False) -> Calls:
     """The code of a specification in "double" or "float", for few rows, many, or both."""
     with_single = FEW in rows and scalar == "double" and all(form.outputs) and layout_is_known()
     dtype = FLOAT64 if scalar == "double" else FLOAT32
@@ -544,7 +558,7 @@ def _code(form: Specification, scalar: str, *rows: str) -> Calls:
 
     def ir(name: str) -> str:
         bodies = {width: body_of(form.body, Lane(scalar, width), widest) for width in widths}
-        single = single_ir(form, bodies[1].slots, name) if with_single else ""
+        single = single_ir(form, bodies[1].slots, name, may_decline) if with_single else ""
         return module_ir(form, scalar, bodies, name, single)
 
     def made(loop: int, *single: int) -> Calls:
@@ -552,7 +566,7 @@ def _code(form: Specification, scalar: str, *rows: str) -> Calls:
         return Calls(gufunc, make_single(form.name, *single) if single else _not_quick)
 
     kinds = ["loop", "single", "context"] if with_single else ["loop"]
-    parts = [form.name, form.identity, scalar, str(with_single), *rows]
+    parts = [form.name, form.identity, scalar, str(with_single), str(may_decline), *rows]
     return loaded(parts, kinds, ir, made, level=2 if len(rows) > 1 else 1)
 
 
