@@ -1,4 +1,4 @@
-"""Take the pictures of pages that docs/figures has, in headless Chromium: python docs/page_pictures.py [NAME …]
+"""Take the pictures of pages in docs/figures, in headless Chromium: python docs/page_pictures.py [NAME …]
 
 `workbench.png` is the workbench, `study.png` the page of the study in docs/studies.md. Needs playwright.
 """
@@ -40,7 +40,9 @@ def workbench(browser: Browser) -> bytes:
 
 def study(browser: Browser) -> bytes:
     """The designs of the study file in docs/studies.md, with a range on an axis and one design picked."""
-    found = re.search(r"^```toml\n(.*?)^```$", (DOCS / "studies.md").read_text("utf-8"), re.M | re.S)
+    found = re.search(
+        r"^```toml\n(.*?)^```$", (DOCS / "studies.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
     assert found
     with TemporaryDirectory() as folder:
         path = Path(folder) / "designs.toml"

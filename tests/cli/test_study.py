@@ -47,7 +47,7 @@ def test_a_study_is_run_gone_on_with_and_shown(file, tmp_path):
     found = Study.load(tmp_path / "designs")
     failed = int(found.failed.sum())
     assert 5 <= failed <= 7
-    assert re.match(rf"two-link planar arm: 30 designs, {failed} failed in .*designs \\([\\d.]+ s\\)", said)
+    assert re.match(rf"two-link planar arm: 30 designs, {failed} failed in .*designs \([\d.]+ s\)", said)
     assert f"armdyn study show {file}" in said
     best = best_rows({**found.table, **found.results}, "torque", n=5)
     tables = rows(said)
@@ -104,10 +104,12 @@ def test_what_is_refused(file, monkeypatch, capsys, tmp_path):
     assert "no symbol of" in bad(error, file, "a1", "b1")
     assert not (tmp_path / "designs").exists()
     run("study", file)
-    assert "'y' is no column" in error(
+    assert "--minimise: no column 'y'; there are a1, x, torque, x2" in error(
         "show", tmp_path / "designs", "-o", tmp_path / "a.html", "--minimise", "y"
     )
-    assert "is no column" in error("show", bad(None, file, '["torque"]', '["y"]'), "-o", tmp_path / "a.html")
+    assert "designs.toml: minimise: no column 'y'" in error(
+        "show", bad(None, file, '["torque"]', '["y"]'), "-o", tmp_path / "a.html"
+    )
     assert "another" in bad(error, file, "seed = 1", "seed = 2")
     assert not (tmp_path / "a.html").exists()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,9 +14,9 @@ from typer.core import TyperGroup
 from armdyn.cli.common import check_folder, check_output, say
 from armdyn.cli.running import Verb
 from armdyn.cli.terminal import table_of, terminal
-from armdyn.expression import ArmdynError
+from armdyn.expression import ArmdynError, shown
 from armdyn.files import write_files
-from armdyn.names import file_stem, one_line
+from armdyn.names import file_stem, listed, one_line
 
 if TYPE_CHECKING:
     from armdyn.studies import Study
@@ -77,7 +78,7 @@ def run(
     start = monotonic()
     found = given.run(workers=workers)
     say(f"{_counted(found)} in {given.folder} ({_time(monotonic() - start)})")
-    minimise, maximise = _objectives(found, given, None, None)
+    minimise, maximise = _objectives(found, given, (), ())
     _summarise(found, minimise, maximise, best, robots)
     say(f"look at them: armdyn study show {file}")
 
@@ -107,30 +108,31 @@ def show(
         check_folder(robots, "--robots: ")
     given = StudyFile.load(source) if source.suffix.lower() == SUFFIX and not source.is_dir() else None
     found = Study.load(source if given is None else given.folder)
-    low, high = _objectives(found, given, minimise, maximise)
+    low, high = _objectives(found, given, minimise or (), maximise or ())
     say(f"{_counted(found)} in {found.folder}")
     _summarise(found, low, high, best, robots)
     say(f"wrote {write_study_report(found, output, minimise=low, maximise=high, best=best)}")
 
 
 def _objectives(
-    found: Study, given: StudyFile | None, minimise: list[str] | None, maximise: list[str] | None
+    found: Study, given: StudyFile | None, minimise: Sequence[str], maximise: Sequence[str]
 ) -> tuple[list[str], list[str]]:
     """What is asked for; if nothing is, what the file says. A name that is no column is refused."""
     from armdyn.studies.pareto import costs_of
 
-    asked = minimise or maximise
-    low, high = (
-        (minimise or [], maximise or [])
-        if asked or given is None
-        else (list(given.minimise), list(given.maximise))
-    )
+    of_file = given is not None and not minimise and not maximise
+    if given is not None and of_file:
+        minimise, maximise = given.minimise, given.maximise
+    columns = {**found.table, **found.results}
     try:
-        if low or high:
-            costs_of({**found.table, **found.results}, low, high)
+        for key, names in (("minimise", minimise), ("maximise", maximise)):
+            if unknown := [name for name in names if name not in columns]:
+                raise ArmdynError(f"{key}: no column {shown(unknown[0])}; there are {listed(list(columns))}")
+        if minimise or maximise:
+            costs_of(columns, minimise, maximise)
     except ArmdynError as problem:
-        raise ArmdynError(f"{'' if asked or given is None else f'{given.source}: '}{problem}") from None
-    return low, high
+        raise ArmdynError(f"{given.source}: {problem}" if given and of_file else str(problem)) from None
+    return list(minimise), list(maximise)
 
 
 def _counted(found: Study) -> str:

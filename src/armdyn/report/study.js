@@ -407,7 +407,7 @@ function drawPoints(context, frame, fine) {
   const width = Math.round(frame.width * fine), height = Math.round(frame.height * fine);
   const image = context.createImageData(width, height), pixels = new Uint32Array(image.data.buffer);
   const xs = columns[state.x].values, ys = columns[state.y].values, colour = colouring();
-  const size = Math.max(1, Math.round(fine * (count > 20000 ? 1.5 : count > FEW ? 2.5 : 4)));
+  const size = Math.max(1, Math.round(fine * (count > 20000 ? 1.5 : count > FEW ? 2.5 : 5)));
   const jitter = k => (columns[k].labels ? r => 0.7 * ((r * 0.6180339887) % 1 - 0.5) : () => 0);
   const [jx, jy] = [jitter(state.x), jitter(state.y)];
   const spot = (r, [red, green, blue], alpha) => {
