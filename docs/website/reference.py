@@ -139,8 +139,10 @@ GROUPS = (
         _of("armdyn", "study optimise size_drives")
         + _of(
             "armdyn.studies",
+            "Cases Study Row Rows StudyFile pareto_front best_rows rank_correlations RankCorrelations "
+            "sobol_indices SobolIndices "
             "Sizing DriveAssignment DriveRow NextDown load_catalogue Catalogue Pair bundled_catalogues "
-            "Cases Study Row Rows Optimum Active Measure Constraint TipMotion rms_torque peak_torque "
+            "Optimum Active Measure Constraint TipMotion rms_torque peak_torque "
             "peak_speed energy torque speed along potential_spread manipulability_measure isotropy mass "
             "formula StudyError",
         ),
@@ -151,8 +153,8 @@ GROUPS = (
         "[Reports and pictures](../reports.md) and [exercises](../exercises.md) show them at work.",
         _of(
             "armdyn.report",
-            "write_report write_fit_report write_look_report exercise Exercise random_arm default_motion "
-            "plot_arm plot_strobe "
+            "write_report write_fit_report write_look_report write_study_report exercise Exercise random_arm "
+            "default_motion plot_arm plot_strobe "
             "plot_trajectory plot_tip plot_contributions plot_rotor_error plot_motor_loads plot_scaling "
             "plot_path_speed plot_run "
             "plot_energy plot_ellipsoids plot_dynamic_ellipsoid plot_log plot_signals plot_cutoffs "

@@ -1,7 +1,8 @@
 """Designs compared and chosen: tables of cases run, drives sized, symbols optimised.
 
-`study` runs a function for every case of a table. `size_drives` chooses motors and gears of a catalogue for
-duty cycles. `optimise` finds values of symbols by gradient: of `measures`, evaluated on `courses`.
+`study` runs a function for every case of a table, `StudyFile` does what a file says. `size_drives` chooses
+motors and gears of a catalogue for duty cycles. `optimise` finds values of symbols by gradient: of
+`measures`, evaluated on `courses`.
 """
 
 from armdyn.studies.cases import Cases
@@ -25,9 +26,12 @@ from armdyn.studies.measures import (
     torque,
 )
 from armdyn.studies.optimise import Active, Optimum, optimise
+from armdyn.studies.pareto import best_rows, pareto_front
+from armdyn.studies.sensitivity import RankCorrelations, SobolIndices, rank_correlations, sobol_indices
 from armdyn.studies.size_drives import DriveAssignment, DriveRow, NextDown, Sizing, size_drives
 from armdyn.studies.store import Study
 from armdyn.studies.study import Row, Rows, study
+from armdyn.studies.study_file import StudyFile
 
 __all__ = [
     "Active",
@@ -40,13 +44,17 @@ __all__ = [
     "NextDown",
     "Optimum",
     "Pair",
+    "RankCorrelations",
     "Row",
     "Rows",
     "Sizing",
+    "SobolIndices",
     "Study",
     "StudyError",
+    "StudyFile",
     "TipMotion",
     "along",
+    "best_rows",
     "bundled_catalogues",
     "energy",
     "formula",
@@ -55,11 +63,14 @@ __all__ = [
     "manipulability_measure",
     "mass",
     "optimise",
+    "pareto_front",
     "peak_speed",
     "peak_torque",
     "potential_spread",
+    "rank_correlations",
     "rms_torque",
     "size_drives",
+    "sobol_indices",
     "speed",
     "study",
     "torque",
