@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from armdyn import Robot
-from armdyn.program import OPS, Program, evaluate, hessian, jacobian, record, tangents
+from armdyn.program import OPS, Program, evaluate, hessian, jacobian, record, split, tangents
+from armdyn.program.program import inline
 from arms import assert_same, generators, law, robots, state
 
 INPUTS = [("x", 3), ("p", 1), ("y", 2)]
@@ -75,8 +76,6 @@ def test_torques_of_random_arms(robot, rng):
     torques, weights = robot.program("inverse_dynamics"), rng.uniform(-1, 1, robot.n)
 
     def weighted(*columns):
-        from armdyn.program.program import inline
-
         (tau,) = inline(torques, columns)
         return [sum(w * x for w, x in zip(weights, tau, strict=True))]
 
@@ -103,3 +102,22 @@ def test_tangents_of_several_outputs_are_jacobians_one_above_the_other():
             expected.append(evaluate(jacobian(one, [by[k]]), *values)[0])
             assert shape == (2, 2)
         assert_same(x, np.concatenate(expected, axis=-2), 1e-13)
+
+
+def test_parts_of_a_program_that_need_its_last_input_and_that_do_not():
+    def function(x, y, z):
+        a = (x[0] * x[1]).sin() + y[0]
+        return [a * z[0], z[1] * x[1], a, 3], [a - x[0]]
+
+    program = record(function, [("x", 2), ("y", 1), ("z", 2)], [("f", (4,)), ("g", (1,))])
+    rng = np.random.default_rng(3)
+    x, y, z = (rng.uniform(0.5, 1, (6, size)) for _, size in program.inputs)
+    expected = evaluate(program, x, y, z)
+    first, rest = split(program, "z", apart=1)
+    kept, g = evaluate(first, x, y)
+    (f,) = evaluate(rest, kept, z)
+    assert "sin" not in rest.counts
+    assert_same(f, expected[0], 1e-14)
+    assert_same(g, expected[1], 1e-14)
+    with pytest.raises(ValueError, match="is not the last input"):
+        split(program, "y")
