@@ -5,7 +5,7 @@ A new function is an algorithm in `dynamics/` and a row here, of which `Robot` m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeAlias
@@ -355,6 +355,23 @@ def _inverse_hessian(row: Function, inputs: Inputs, context: Context) -> Program
     return record(function, inputs, [(row.results[0].meaning, (3 * n, 3 * n))])
 
 
+def _inverse_hessian_loop(row: Function, inputs: Inputs, context: Context) -> Loop:
+    return hessian_as_loop(context.name, inputs, context.n, _gradient_along(row, inputs, context))
+
+
+def _gradient_along(row: Function, inputs: Inputs, context: Context) -> Program:
+    """∂(λᵀτ)/∂x, where x is q, q̇, q̈, as it changes with q and q̇ along a direction (2n)."""
+    torques, n = replace(row, results=_one("lambda^T tau"), algorithm=_multiplied), context.n
+    gradient = jacobian(_recorded(torques, inputs, context), STATE)
+    rates = time_derivative(gradient, {name: f"{ALONG} {name}" for name in STATE[:2]})
+
+    def function(*columns: Any) -> Any:
+        *given, along = columns
+        return [inline(rates, [*given, along[:n], along[n:]])]
+
+    return record(function, [*inputs, (ALONG, 2 * n)], [("rates", (3 * n,))])
+
+
 def _multiplied(M: Mechanism, q: Any, qd: Any, qdd: Any, multipliers: Any, **given: Any) -> Any:
     return [inner(multipliers, _inverse_dynamics(M, q, qd, qdd, **given))]
 
@@ -373,6 +390,14 @@ def _forward_second_derivatives_loop(row: Function, inputs: Inputs, context: Con
     return forward_second_as_loop(
         context.name, inputs, context.n, _forward_parts(row, inputs, context), along
     )
+
+
+def _forward_hessian_loop(row: Function, inputs: Inputs, context: Context) -> Loop:
+    inverse = FUNCTIONS["inverse_dynamics_hessian_product"]
+    along = _gradient_along(inverse, at_acceleration(inputs), context)
+    given = [x for x in inputs if x[0] != MULTIPLIERS]
+    parts = _forward_parts(row, given, context)
+    return forward_hessian_as_loop(context.name, inputs, context.n, parts, along)
 
 
 def _forward_hessian(row: Function, inputs: Inputs, context: Context) -> Program:
@@ -500,6 +525,8 @@ FUNCTIONS: dict[str, Function] = {
         _inverse_dynamics,
         _WITH_WRENCH,
         _inverse_hessian,
+        _inverse_hessian_loop,
+        few_by_loop=True,
     ),
     "forward_dynamics_hessian_product": Function(
         (*_FORCES, MULTIPLIERS),
@@ -507,6 +534,8 @@ FUNCTIONS: dict[str, Function] = {
         dynamics.forward_dynamics,
         _WITH_WRENCH,
         _forward_hessian,
+        _forward_hessian_loop,
+        few_by_loop=True,
     ),
 }
 CLOSED_FUNCTIONS: dict[str, Function] = {  # of robots with loops only
@@ -864,34 +893,58 @@ def hessian_as_program(
 
 def as_loop(name: str, inputs: Inputs, n: int, parts: ForwardParts) -> Loop:
     """The same; B is factorised once, and one program solves for each column in turn."""
-    given = {key: Local(key, size) for key, size in inputs}
-    qdd, loaded, D = Local("found", n), Local("loaded", n), Local("D", n)
-    by_q, by_qd, B, unit = (Local(key, n * n) for key in ("by_q", "by_qd", "B", "unit"))
-    solved = [Local(f"solved_by_{key}", n * n) for key in ("q", "qd", "tau")]
+    at = _Solving(inputs, n, parts, "slopes", parts.slopes)
     results = [Argument(f"by_{key}", n * n, written=True) for key in ("q", "qd", "tau")]
-    arguments = [Argument(key, size) for key, size in inputs]
-    columns = tuple(x.all for x in given.values())
-    inner = tuple(qdd.all if key == "tau" else x.all for key, x in given.items())
-    programs = {"forward": parts.forward, "slopes": parts.slopes}
-    body: list[Statement] = [Fetch(x.all, y) for x, y in zip(given.values(), arguments, strict=True)]
-    body += [
-        Call("forward", columns, (qdd.all,)),
-        Call("slopes", inner, (by_q.all, by_qd.all, B.all)),
-    ]
-    scale: tuple[Slice, ...] = ()
-    if not _all_are(parts.factors, 1):
-        programs["factors"], scale = parts.factors, (loaded.all,)
-        body.append(Call("factors", inner, scale))
-    further = [("loaded", n)] if scale else []
-    programs["factorised"], places = _factorising(n, parts.slopes, further)
-    programs["substituted"] = _substituting(n, places, further)
-    L = Local("L", len(places))
-    body.append(Call("factorised", (B.all, *scale), (L.all, D.all)))
-    body += [Set(unit[n * i + i], -1) for i in range(n)]  # what is solved for gets a minus sign
-    for matrix, result in zip((by_q, by_qd, unit), solved, strict=True):
-        body.append(Each("substituted", n, (L.all, D.all, *scale), (matrix.all,), (result.all,)))
-    body += [Save(y, 0, x.all) for x, y in zip(solved, results, strict=True)]
-    return Loop(name, (), (*arguments, *results), tuple(body), programs)
+    saved = [Save(y, 0, x.all) for x, y in zip(at.solved, results, strict=True)]
+    return Loop(name, (), (*at.arguments, *results), (*at.body, *saved), at.programs)
+
+
+class _Solving:
+    """The statements of a loop that find q̈ and its derivatives, and what further statements may use.
+
+    The program `slopes` gives numbers for the arrays `before`, and then ∂τ/∂q, ∂τ/∂q̇ and B.
+    """
+
+    def __init__(
+        self,
+        inputs: Inputs,
+        n: int,
+        parts: ForwardParts,
+        name: str,
+        slopes: Program,
+        before: Sequence[Local] = (),
+    ) -> None:
+        self.given = {key: Local(key, size) for key, size in inputs}
+        self.arguments = [Argument(key, size) for key, size in inputs]
+        self.qdd, loaded, D = Local("found", n), Local("loaded", n), Local("D", n)
+        by_q, by_qd, B, unit = (Local(key, n * n) for key in ("by_q", "by_qd", "B", "unit"))
+        self.solved = [Local(f"solved_by_{key}", n * n) for key in ("q", "qd", "tau")]
+        columns = tuple(x.all for key, x in self.given.items() if key != MULTIPLIERS)
+        self.inner = self.with_acceleration(x for x in self.given if x != MULTIPLIERS)
+        self.programs = {"forward": parts.forward, name: slopes}
+        found = (*(x.all for x in before), by_q.all, by_qd.all, B.all)
+        self.body: list[Statement] = [
+            *(Fetch(x.all, y) for x, y in zip(self.given.values(), self.arguments, strict=True)),
+            Call("forward", columns, (self.qdd.all,)),
+            Call(name, self.inner, found),
+        ]
+        scale: tuple[Slice, ...] = ()
+        if not _all_are(parts.factors, 1):
+            self.programs["factors"], scale = parts.factors, (loaded.all,)
+            self.body.append(Call("factors", self.inner, scale))
+        self.loaded = [("loaded", n)] if scale else []
+        self.programs["factorised"], self.places = _factorising(n, parts.slopes, self.loaded)
+        self.programs["substituted"] = _substituting(n, self.places, self.loaded)
+        L = Local("L", len(self.places))
+        self.factors = (L.all, D.all, *scale)
+        self.body.append(Call("factorised", (B.all, *scale), (L.all, D.all)))
+        self.body += [Set(unit[n * i + i], -1) for i in range(n)]  # what is solved for gets a minus sign
+        for matrix, result in zip((by_q, by_qd, unit), self.solved, strict=True):
+            self.body.append(Each("substituted", n, self.factors, (matrix.all,), (result.all,)))
+
+    def with_acceleration(self, names: Iterable[str]) -> tuple[Slice, ...]:
+        """The inputs of those names, with q̈ in the place of τ."""
+        return tuple(self.qdd.all if key == "tau" else self.given[key].all for key in names)
 
 
 def _all_are(program: Program, value: float) -> bool:
@@ -928,14 +981,22 @@ def _zeros(program: Program, n: int) -> list[bool]:
     return [node[0] == "const" and node[1] == 0 for node in nodes]
 
 
-def _substituting(n: int, places: Sequence[tuple[int, int]], loaded: Inputs) -> Program:
-    """A program that finds −x with B x = b, from what the other gives and b."""
+def _substituting(
+    n: int, places: Sequence[tuple[int, int]], loaded: Inputs, transposed: bool = False
+) -> Program:
+    """A program that finds −x with B x = b, from what the other gives and b.
+
+    `transposed`: x with xᵀB = bᵀ, where load friction has multiplied the rows of B.
+    """
 
     def solution(entries: Any, D: Any, *others: Any) -> Any:
         *over, b = others
         L: list[list[Any]] = [[0] * n for _ in range(n)]
         for (i, j), x in zip(places, entries, strict=True):
             L[i][j] = x
+        if transposed:
+            found = substituted(L, D, b)
+            return [x / d for x, d in zip(found, over[0], strict=True)] if over else found
         column = [x / d for x, d in zip(b, over[0], strict=True)] if over else b
         return [-x for x in substituted(L, D, column)]
 
@@ -962,44 +1023,23 @@ def second_as_loop(name: str, inputs: Inputs, n: int, along: Program) -> Loop:
 
 def forward_second_as_loop(name: str, inputs: Inputs, n: int, parts: ForwardParts, along: Program) -> Loop:
     """Second derivatives of forward dynamics: one program solves for all pairs with a joint."""
-    given = {key: Local(key, size) for key, size in inputs}
-    qdd, loaded, D = Local("found", n), Local("loaded", n), Local("D", n)
-    by_q, by_qd, B, unit, minus = (Local(key, n * n) for key in ("by_q", "by_qd", "B", "unit", "minus"))
-    solved = [Local(f"solved_by_{key}", n * n) for key in ("q", "qd", "tau")]
+    first, rest = split(along, ALONG, apart=3)
+    kept, unit = Local("kept", first.outputs[0][1][0]), Local("directions", n * n)
+    at = _Solving(inputs, n, parts, "first", first, [kept])
     f = [Local(f"f_{key}", n**3) for key in ("q_q", "qd_q", "qdd_q", "qd_qd")]
     second = [Local(f"by_{key}", n**3) for key in ("q_q", "qd_q", "tau_q", "qd_qd")]
     results = [Argument(x.name, n**3, written=True) for x in second]
-    arguments = [Argument(key, size) for key, size in inputs]
-    columns = tuple(x.all for x in given.values())
-    inner = tuple(qdd.all if key == "tau" else x.all for key, x in given.items())
-    first, rest = split(along, ALONG, apart=3)
-    kept = Local("kept", first.outputs[0][1][0])
-    programs = {"forward": parts.forward, "first": first, "along": rest}
-    body: list[Statement] = [Fetch(x.all, y) for x, y in zip(given.values(), arguments, strict=True)]
-    body += [
-        Call("forward", columns, (qdd.all,)),
-        Call("first", inner, (kept.all, by_q.all, by_qd.all, B.all)),
+    shared = (*at.factors, *(x.all for x in at.solved), f[2].all)
+    matrices = (*(x.all for x in f), at.solved[0].all)
+    body = [
+        *at.body,
+        *(Set(unit[n * k + k], 1) for k in range(n)),
+        Each("along", n, (kept.all,), (unit.all,), tuple(x.all for x in f)),
+        Each("combined", n, shared, matrices, tuple(x.all for x in second)),
+        *(Save(y, 0, x.all) for x, y in zip(second, results, strict=True)),
     ]
-    scale: tuple[Slice, ...] = ()
-    if not _all_are(parts.factors, 1):
-        programs["factors"], scale = parts.factors, (loaded.all,)
-        body.append(Call("factors", inner, scale))
-    further = [("loaded", n)] if scale else []
-    programs["factorised"], places = _factorising(n, parts.slopes, further)
-    programs["substituted"] = _substituting(n, places, further)
-    programs["combined"] = _combining(n, places, further)
-    L = Local("L", len(places))
-    body.append(Call("factorised", (B.all, *scale), (L.all, D.all)))
-    for k in range(n):
-        body += [Set(unit[n * k + k], 1), Set(minus[n * k + k], -1)]
-    for matrix, result in zip((by_q, by_qd, minus), solved, strict=True):
-        body.append(Each("substituted", n, (L.all, D.all, *scale), (matrix.all,), (result.all,)))
-    body.append(Each("along", n, (kept.all,), (unit.all,), tuple(x.all for x in f)))
-    shared = (L.all, D.all, *scale, *(x.all for x in solved), f[2].all)
-    matrices = (*(x.all for x in f), solved[0].all)
-    body.append(Each("combined", n, shared, matrices, tuple(x.all for x in second)))
-    body += [Save(y, 0, x.all) for x, y in zip(second, results, strict=True)]
-    return Loop(name, (), (*arguments, *results), tuple(body), programs)
+    programs = at.programs | {"along": rest, "combined": _combining(n, at.places, at.loaded)}
+    return Loop(name, (), (*at.arguments, *results), tuple(body), programs)
 
 
 def _combining(n: int, places: Sequence[tuple[int, int]], loaded: Inputs) -> Program:
@@ -1037,6 +1077,102 @@ def _combining(n: int, places: Sequence[tuple[int, int]], loaded: Inputs) -> Pro
     inputs = [("L", len(places)), ("D", n), *loaded, ("by_q", square), ("by_qd", square), ("by_tau", square)]
     inputs += [("all", n**3), *((f"f{k}", square) for k in range(4)), ("own", n)]
     return record(function, inputs, [(f"second {k}", (n, n)) for k in range(4)])
+
+
+def hessian_as_loop(name: str, inputs: Inputs, n: int, along: Program) -> Loop:
+    """λᵀ ∂²τ/∂x∂x: the gradient's slopes along q and q̇, column by column; it is linear in q̈."""
+    first, rest = split(along, ALONG)
+    given = {key: Local(key, size) for key, size in inputs}
+    arguments, result = (
+        [Argument(key, size) for key, size in inputs],
+        Argument("result", 9 * n * n, written=True),
+    )
+    H, (body, columns) = (
+        Local("H", 9 * n * n),
+        _columns_of_hessian(n, first, tuple(x.all for x in given.values())),
+    )
+    statements = [
+        *(Fetch(x.all, y) for x, y in zip(given.values(), arguments, strict=True)),
+        *body,
+        Call("mirrored", (columns.all,), (H.all,)),
+        Save(result, 0, H.all),
+    ]
+    programs = {"gradient": first, "along": rest, "mirrored": _mirroring(n)}
+    return Loop(name, (), (*arguments, result), tuple(statements), programs)
+
+
+def _columns_of_hessian(n: int, first: Program, given: tuple[Slice, ...]) -> tuple[list[Statement], Local]:
+    """Statements that find the columns by q and q̇ of a Hessian, and where they are, (3n, 2n)."""
+    kept = Local("kept", first.outputs[0][1][0])
+    unit, columns = Local("directions", 4 * n * n), Local("columns", 6 * n * n)
+    return [
+        Call("gradient", given, (kept.all,)),
+        *(Set(unit[2 * n * k + k], 1) for k in range(2 * n)),
+        Each("along", 2 * n, (kept.all,), (unit.all,), (columns.all,)),
+    ], columns
+
+
+def _mirroring(n: int) -> Program:
+    """A symmetric matrix (3n, 3n) from its first 2n columns; the others have zeros below."""
+
+    def function(columns: Any) -> Any:
+        def entry(i: int, j: int) -> Any:
+            i, j = max(i, j), min(i, j)
+            return columns[2 * n * i + j] if j < 2 * n else 0
+
+        return [[entry(i, j) for j in range(3 * n)] for i in range(3 * n)]
+
+    return record(function, [("columns", 6 * n * n)], [("matrix", (3 * n, 3 * n))])
+
+
+def forward_hessian_as_loop(name: str, inputs: Inputs, n: int, parts: ForwardParts, along: Program) -> Loop:
+    """λᵀ ∂²q̈/∂x∂x: one program makes each column of it from one of μᵀ ∂²τ/∂x∂x."""
+    first, rest = split(along, ALONG)
+    at = _Solving(inputs, n, parts, "slopes", parts.slopes)
+    mu, joined, H = Local("mu", n), Local("joined", 2 * n * n), Local("H", 9 * n * n)
+    given = at.with_acceleration(at.given)
+    place = list(at.given).index(MULTIPLIERS)
+    body, columns = _columns_of_hessian(n, first, (*given[:place], mu.all, *given[place + 1 :]))
+    found, result = Local("of_q_and_qd", 6 * n * n), Argument("result", 9 * n * n, written=True)
+    shared = (columns[4 * n * n :], *(x.all for x in at.solved))
+    statements = [
+        *at.body,
+        Call("transposed", (*at.factors, at.given[MULTIPLIERS].all), (mu.all,)),
+        *body,
+        Call("joined", (at.solved[0].all, at.solved[1].all), (joined.all,)),
+        Each("combined", 2 * n, shared, (columns.all, joined.all), (found.all,)),
+        Call("mirrored", (found.all,), (H.all,)),
+        Save(result, 0, H.all),
+    ]
+    transposed = _substituting(n, at.places, at.loaded, transposed=True)
+    further = {"transposed": transposed, "joined": _joining(n), "combined": _combining_hessian(n)}
+    programs = at.programs | {"gradient": first, "along": rest, "mirrored": _mirroring(n)} | further
+    return Loop(name, (), (*at.arguments, result), tuple(statements), programs)
+
+
+def _joining(n: int) -> Program:
+    """Two matrices (n, n) side by side."""
+    square = n * n
+    inputs = [("a", square), ("b", square)]
+    return record(
+        lambda a, b: [[*a[n * i : n * i + n], *b[n * i : n * i + n]] for i in range(n)],
+        inputs,
+        [("ab", (n, 2 * n))],
+    )
+
+
+def _combining_hessian(n: int) -> Program:
+    """A column of λᵀ ∂²q̈/∂x∂x by q or q̇, from that of μᵀ ∂²τ/∂x∂x, by the equation above."""
+
+    def function(by_qdd: Any, by_q: Any, by_qd: Any, by_tau: Any, column: Any, own: Any) -> Any:
+        last = column[2 * n :]
+        slopes = [inner(last, x[k::n]) for x in (by_q, by_qd, by_tau) for k in range(n)]
+        found = [column[k] + (inner(by_qdd[k :: 2 * n], own) + slopes[k]) for k in range(2 * n)]
+        return [-x for x in (*found, *slopes[2 * n :])]
+
+    square = n * n
+    inputs = [("by_qdd", 2 * square), ("by_q", square), ("by_qd", square), ("by_tau", square)]
+    return record(function, [*inputs, ("column", 3 * n), ("own", n)], [("column", (3 * n,))])
 
 
 # ---- ∂τ/∂q, ∂τ/∂q̇, ∂τ/∂q̈ as one program: rigid bodies by recursion, the rest from the tape ---------------
