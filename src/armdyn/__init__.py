@@ -97,6 +97,7 @@ if TYPE_CHECKING:
         simulate,
     )
     from armdyn.studies.optimise import optimise
+    from armdyn.studies.study import study
     from armdyn.workbench.opening import view
 
 # Every name is found when it is first used: nobody waits for what they do not use.
@@ -174,6 +175,7 @@ _HOMES = {
     "Log": "identification",
     "OnlineFit": "identification",
     "optimise": "studies",
+    "study": "studies",
     "view": "workbench",
 }
 
@@ -254,6 +256,7 @@ __all__ = [
     "set_threads",
     "simulate",
     "sphere",
+    "study",
     "time_optimal",
     "velocity_ellipsoid",
     "view",

@@ -249,7 +249,6 @@ METHODS = {
     "inverse_dynamics": 3, "forward_dynamics": 3, "inertia": 1, "coriolis": 2, "gravity": 1, "friction": 1,
     "kinetic_energy": 2, "potential_energy": 1, "pose": 1, "jacobian": 1, "jacobian_dot": 2,
     "joint_wrenches": 3, "regressor": 3, "inverse_dynamics_derivatives": 3, "forward_dynamics_derivatives": 3,
-    "inverse_dynamics_second_derivatives": 3, "forward_dynamics_hessian_product": 4,
 }  # fmt: skip
 ROBOTS = {name: Robot.load(name) for name in ("planar", "scara", "puma560")}
 
