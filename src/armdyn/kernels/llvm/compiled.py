@@ -584,13 +584,8 @@ def _code(form: Specification, scalar: str, *rows: str, may_decline: bool = Fals
     signature += ",".join("(" + ",".join(map(str, shape)) + ")" for shape in form.outputs)
 
     def ir(name: str) -> str:
-<<<<<<< HEAD
         bodies = {width: body_of(_function(form, width), Lane(scalar, width), widest) for width in widths}
-        single = single_ir(form, bodies[1].slots, name) if with_single else ""
-=======
-        bodies = {width: body_of(form.body, Lane(scalar, width), widest) for width in widths}
         single = single_ir(form, bodies[1].slots, name, may_decline) if with_single else ""
->>>>>>> main
         return module_ir(form, scalar, bodies, name, single)
 
     def made(loop: int, *single: int) -> Calls:
@@ -602,14 +597,10 @@ def _code(form: Specification, scalar: str, *rows: str, may_decline: bool = Fals
     return loaded(parts, kinds, ir, made, level=2 if len(rows) > 1 else 1)
 
 
-<<<<<<< HEAD
 def _function(form: Specification, width: int) -> Program | Loop:
     """What runs in registers of a width."""
     return form.few() if form.few and width == 1 else form.body
 
 
-def _not_quick(*arrays: Any) -> None:
-=======
 def _not_quick(arrays: tuple[Any, ...]) -> None:
->>>>>>> main
     """Stands for a single call where there is none: always None."""
