@@ -14,7 +14,7 @@ INPUTS = {  # how many of q, q̇, q̈ (or τ) each takes
     "jacobian": 1,
 }
 SINGLE_AT_MOST = {  # our time over the peer's
-    ("inverse_dynamics", "Pinocchio"): 0.85,
+    ("inverse_dynamics", "Pinocchio"): 0.36,
     ("forward_dynamics", "Pinocchio"): 0.6,
     ("inverse_dynamics_derivatives", "Pinocchio"): 0.6,
     ("forward_dynamics_derivatives", "Pinocchio"): 0.6,

@@ -139,7 +139,8 @@ GROUPS = (
         _of("armdyn", "study optimise")
         + _of(
             "armdyn.studies",
-            "Cases Study Row Rows Optimum Active Measure Constraint TipMotion rms_torque peak_torque "
+            "Cases Study Row Rows StudyFile pareto_front best_rows rank_correlations RankCorrelations "
+            "sobol_indices SobolIndices Optimum Active Measure Constraint TipMotion rms_torque peak_torque "
             "peak_speed energy torque speed along potential_spread manipulability_measure isotropy mass "
             "formula StudyError",
         ),
@@ -150,8 +151,8 @@ GROUPS = (
         "[Reports and pictures](../reports.md) and [exercises](../exercises.md) show them at work.",
         _of(
             "armdyn.report",
-            "write_report write_fit_report write_look_report exercise Exercise random_arm default_motion "
-            "plot_arm plot_strobe "
+            "write_report write_fit_report write_look_report write_study_report exercise Exercise random_arm "
+            "default_motion plot_arm plot_strobe "
             "plot_trajectory plot_tip plot_contributions plot_rotor_error plot_motor_loads plot_scaling "
             "plot_path_speed plot_run "
             "plot_energy plot_ellipsoids plot_dynamic_ellipsoid plot_log plot_signals plot_cutoffs "

@@ -297,7 +297,7 @@ def test_compiled_ahead(texts, monkeypatch):
     monkeypatch.setattr(machine, "compile_ir", lambda *_: pytest.fail("compiled again"))
     assert robot.gravity(q[0]).shape == (2,)
     assert robot.gravity(q).shape == (40, 2)
-    assert robot._kernels["gravity"]._quick["compiled"](q[0]) is not None
+    assert robot._kernels["gravity"].quick((q[0],)) is not None
 
 
 @pytest.mark.usefixtures("as_loops")

@@ -34,6 +34,7 @@ VERBS = {
     "identify": ("identification.identify", "Find a robot's parameters from logs of its motion."),
     "drift": ("identification.drift", "Say which parameters changed between two saved fits."),
     "payload": ("identification.payload", "Find what an arm carries from a log of its torques."),
+    "study": ("study.study", "Run a table of designs from a file, and show what came out."),
     "view": ("pages.view", "Open the workbench: the arm in 3-D in the browser, live."),
     "report": ("pages.report", "Write a report about a robot on one HTML page."),
     "exercise": ("pages.exercise", "Write an exercise about an arm, and its solution with the steps."),

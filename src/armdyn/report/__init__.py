@@ -6,9 +6,9 @@ names are found when first used, so that programs which draw nothing do not load
 
 In the order of the flow: `robot_tables` → `page` (HTML) → `subject` (a robot and its motion)
 → `sections` (of a robot's report), `fit` (those of a fit's) → `report` (the lists of sections), `notebook`;
-`exercises` writes sheets for students.
+`exercises` writes sheets for students, `study` the page of a study.
 
-Order: robot_tables, page, fit/, subject, sections/, exercises/, notebook, report.
+Order: robot_tables, page, fit/, subject, sections/, exercises/, notebook, report, study.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from armdyn.report.sections.rotors import plot_rotor_error
     from armdyn.report.sections.scaling import plot_path_speed, plot_scaling
     from armdyn.report.sections.simulation import plot_energy, plot_run
+    from armdyn.report.study import write_study_report
     from armdyn.report.subject import default_motion
 
 _MODULES = {  # by module, the names that are found in it
@@ -55,6 +56,7 @@ _MODULES = {  # by module, the names that are found in it
     "sections.rotors": "plot_rotor_error",
     "sections.scaling": "plot_path_speed plot_scaling",
     "sections.simulation": "plot_energy plot_run",
+    "study": "write_study_report",
     "subject": "default_motion",
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
@@ -93,6 +95,7 @@ __all__ = [
     "write_fit_report",
     "write_look_report",
     "write_report",
+    "write_study_report",
 ]
 
 

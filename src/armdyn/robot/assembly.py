@@ -561,8 +561,8 @@ class AtOnce:
             return None
         call = self._calls.get(q.size) or self._made(q.size)
         if q.size == self._sizes[0]:
-            return call(*arrays, self._start if near is None else near)
-        return call(*arrays) if near is None else None
+            return call((*arrays, self._start if near is None else near))
+        return call(arrays) if near is None else None
 
     def get_ready(self) -> None:
         for size in self._sizes:
@@ -594,13 +594,13 @@ class AtOnce:
         )
 
 
-def _declining(*_: Any) -> None:
+def _declining(arrays: tuple[Any, ...]) -> None:
     """Where there is no call for one state."""
 
 
-def _number(call: Callable[..., Any], *arrays: Any) -> Any:
+def _number(call: Callable[..., Any], arrays: tuple[Any, ...]) -> Any:
     """The number that an array of one holds."""
-    found = call(*arrays)
+    found = call(arrays)
     return None if found is None else found[0]
 
 

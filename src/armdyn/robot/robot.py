@@ -96,6 +96,8 @@ class Robot(Shown):
     shapes and units, docs/robots.md how robots are described, docs/changing.md how they are changed.
     """
 
+    __slots__ = ("_kernels",)  # read at every call: half as long as from a dict
+
     def __init__(self, model: RobotModel) -> None:
         if not isinstance(model, RobotModel):
             raise TypeError(

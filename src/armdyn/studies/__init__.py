@@ -1,7 +1,7 @@
 """Designs compared and chosen: tables of cases run, drives sized, symbols optimised.
 
-`study` runs a function for every case of a table. `optimise` finds values of symbols by gradient: of
-`measures`, evaluated on `courses`.
+`study` runs a function for every case of a table, `StudyFile` does what a file says. `optimise` finds values
+of symbols by gradient: of `measures`, evaluated on `courses`.
 """
 
 from armdyn.studies.cases import Cases
@@ -24,8 +24,11 @@ from armdyn.studies.measures import (
     torque,
 )
 from armdyn.studies.optimise import Active, Optimum, optimise
+from armdyn.studies.pareto import best_rows, pareto_front
+from armdyn.studies.sensitivity import RankCorrelations, SobolIndices, rank_correlations, sobol_indices
 from armdyn.studies.store import Study
 from armdyn.studies.study import Row, Rows, study
+from armdyn.studies.study_file import StudyFile
 
 __all__ = [
     "Active",
@@ -33,22 +36,29 @@ __all__ = [
     "Constraint",
     "Measure",
     "Optimum",
+    "RankCorrelations",
     "Row",
     "Rows",
+    "SobolIndices",
     "Study",
     "StudyError",
+    "StudyFile",
     "TipMotion",
     "along",
+    "best_rows",
     "energy",
     "formula",
     "isotropy",
     "manipulability_measure",
     "mass",
     "optimise",
+    "pareto_front",
     "peak_speed",
     "peak_torque",
     "potential_spread",
+    "rank_correlations",
     "rms_torque",
+    "sobol_indices",
     "speed",
     "study",
     "torque",

@@ -75,7 +75,7 @@ class Statements(Code):
     def _programs(self) -> Iterator[str]:
         programs, statements = self.loop.programs, list(self.loop.statements)
         for key in dict.fromkeys(s.program for s in statements if isinstance(s, loops.Call)):
-            text, slots = named_body(programs[key], self.lane, f"program_{key}", apart=True)
+            text, slots = named_body(programs[key], self.lane, f"program_{key}", True, across=self.across)
             self.array(slots, "scratch")
             yield text
         for name, each in {self._name_of(s): s for s in statements if isinstance(s, loops.Each)}.items():
