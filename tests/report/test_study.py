@@ -439,7 +439,7 @@ def test_a_hundred_thousand_designs_are_drawn_and_answer_the_mouse(opened):
     drag(page, place(page, "a1", 0.25), place(page, "a1", 0.75))
     assert 49_000 < count(page) < 51_000
     took = [page.evaluate(f"armdyn.keep('a1', 0.8, {1 + 0.02 * k})") for k in range(8)]
-    assert np.median(took) < 2000  # [ms]; some 60 on a machine that does nothing else
+    assert np.median(took) < 2000  # [ms], of which it computes for some 20
     kept = (found.table["a1"] >= 0.8) & (found.table["a1"] <= 1.14)
     assert count(page) == kept.sum()
     assert one.messages == []
