@@ -22,6 +22,7 @@ ORDER = (
     "simulation",
     "mechanisms",
     "dask_states",
+    "studies",
     "gpu_small",
     "accuracy",
 )
