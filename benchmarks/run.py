@@ -40,6 +40,7 @@ MODULES = (
     "online",
     "dask_states",
     "drives",
+    "studies",
 )
 FOLDER = Path(__file__).resolve().parent.parent / "build" / "benchmarks"
 KEPT = Path(__file__).resolve().parent / "results"

@@ -23,6 +23,7 @@ ORDER = (
     "mechanisms",
     "dask_states",
     "drives",
+    "studies",
     "gpu_small",
     "accuracy",
 )
