@@ -442,11 +442,9 @@ class Candidates:
 
 _DRAWN = 0.1  # of what all data say of a combination of bodies
 _TINY = 1e-6  # of a column's length
-_SURE = 2.0  # standard errors: what departs from plain friction gains more
+_SURE = 2.0  # standard errors: a further term gains more
 _LEAST = 5e-3  # of the error (mean square): and more than that
-_USUAL = frozenset(
-    {"offset"}
-)  # of plain friction: hardly dear where it is not needed, and missed on other motions
+_REST = frozenset({"offset"})  # what a spring needs
 _POSITIVE = ("load", "spring")  # their coefficients are not negative
 _NOTHING = 1e-3  # in units of the noise: a smaller error is rounding
 _SWEEPS = 3
@@ -554,28 +552,24 @@ class FrictionSearch:
         for k in np.argsort(means, kind="stable"):
             best.setdefault(frozenset(t for t in CHOSEN if models[k].has(t)), int(k))
         free = {t for t in CHOSEN if len({m.has(t) for m in models}) == 2}
-        terms = next(iter(best)) | (_USUAL & free)
+        terms = next(iter(best))
         while True:
-            loose = terms & free - (_USUAL if "spring" in terms else set())
+            loose = terms & free - (_REST if "spring" in terms else set())
             own = [(*self._gain(errors[best[terms - {t}]], errors[best[terms]]), t) for t in loose]
-            weak = [(g / s if s else np.sign(g) * np.inf, t) for g, s, t in own if self._goes(t, g, s)]
+            weak = [
+                (g / s if s else np.sign(g) * np.inf, t) for g, s, t in own if g <= max(_SURE * s, _LEAST)
+            ]
             if not weak:
                 break
             terms = terms - {min(weak)[1]}
         self.chosen[i] = models[best[terms]]
         for t in CHOSEN:
             if t in free:
-                with_it = terms | ({t} | _USUAL if t == "spring" else {t})
-                without = with_it - ({t, "spring"} if t in _USUAL else {t})
+                with_it = terms | ({t} | _REST if t == "spring" else {t})
+                without = with_it - ({t, "spring"} if t in _REST else {t})
                 pair = (best[without], best[with_it])
                 g, s = self._gain(errors[pair[0]], errors[pair[1]])
                 self.worth.append(Worth(i, t, g / 2, s / 2, t in terms))
-
-    @staticmethod
-    def _goes(term: str, gain: float, spread: float) -> bool:
-        """Whether a term is left out: plain friction's goes, and a further one stays, for sure gains."""
-        sure = max(_SURE * spread, _LEAST)
-        return gain < -sure if term in _USUAL else gain <= sure
 
     @staticmethod
     def _gain(without: np.ndarray, with_it: np.ndarray) -> tuple[float, float]:
