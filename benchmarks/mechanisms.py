@@ -29,6 +29,8 @@ from armdyn.description.writing import export
 TITLE = "Closed chains"
 ROWS = 4096
 AT_LEAST = 10.0  # times MuJoCo's throughput
+ONE_AT_LEAST = 1.1  # times MuJoCo's, one call from Python with a posture to begin with
+SINCE = 1e-3  # s, since the robot was there
 STEP = 1e-4  # s, of MuJoCo's; does not change its time
 SPREAD = 0.6  # rad, of the driven joints about where the loop is described
 AGREEMENT = 1e-3  # at rest, relative to the largest acceleration: MuJoCo's loops are soft
@@ -146,9 +148,19 @@ def figures(robot: Robot, peer: MuJoCo, rounds: int) -> list[Figure]:
         target = AT_LEAST if count == everything else None
         found.append(Figure(what, ours, "MuJoCo", theirs, target, calls[1].note))
     one = tuple(x[0].copy() for x in given)
-    calls = [Call(robot.forward_dynamics, one), peer.single(one)]
-    ours, theirs = race(calls, rounds)
-    return [*found, Figure("one five-bar", ours, "MuJoCo", theirs, None, calls[1].note)]
+    before = robot.assembly(one[0] - SINCE * one[1])
+    kinds = {
+        "one five-bar": (robot.forward_dynamics, one),
+        "one five-bar, near a posture 1 ms ago": (partial(robot.forward_dynamics, near=before), one),
+        "one five-bar, all positions given": (robot.forward_dynamics, (robot.assembly(one[0]), *one[1:])),
+    }
+    calls = [*(Call(*call) for call in kinds.values()), peer.single(one)]
+    *ours, theirs = race(calls, rounds)
+    note = calls[-1].note
+    return found + [
+        Figure(what, ns, "MuJoCo", theirs, ONE_AT_LEAST if "near" in what else None, note)
+        for what, ns in zip(kinds, ours, strict=True)
+    ]
 
 
 def run(console: Console, folder: Path, quick: bool) -> int:

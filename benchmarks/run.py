@@ -39,6 +39,7 @@ MODULES = (
     "identification",
     "online",
     "dask_states",
+    "studies",
 )
 FOLDER = Path(__file__).resolve().parent.parent / "build" / "benchmarks"
 KEPT = Path(__file__).resolve().parent / "results"

@@ -18,6 +18,9 @@ broadcast like the other inputs. The result is that of `robot.with_symbols(…)`
 function: a thousand variants of an arm in one call. Arrays are of the same kind as the others, and PyTorch
 differentiates by them. Symbols may stand anywhere in the description but in the shape of loops, which are
 closed with numbers.
+
+Of a robot with loops every function takes `near=y`: postures (..., positions), as `robot.assembly(q)` gives
+them, from which the loops are closed at `q` ([closed chains](closed-chains.md#one-state-after-another)).
 """
 ARGUMENTS = {
     SYMBOLS: "values (...) of the robot's symbols by name; in programs and C columns (..., k), in the order "
@@ -27,6 +30,7 @@ ARGUMENTS = {
     "at": 'a point of that link: `"frame"`, its frame\'s origin; `"com"`, its centre of mass; `[x, y, z]`',
     "motor": "the link or joint that a motor drives, by name",
 }
+BESIDES = (SYMBOLS, "near", "out")  # arguments of all methods
 BESIDE = ("com_position", "rotor_jacobian")  # methods of one link or motor, made of the functions
 
 
@@ -43,9 +47,7 @@ def text() -> str:
         lines.append(f"- `{name}`: {first}")
     lines += ["", "Two more take the name of a link or motor, and are no programs by themselves:", ""]
     for name in BESIDE:
-        arguments = [
-            x for x in signature(getattr(Robot, name)).parameters if x not in ("self", SYMBOLS, "out")
-        ]
+        arguments = [x for x in signature(getattr(Robot, name)).parameters if x not in ("self", *BESIDES)]
         first = (getattr(Robot, name).__doc__ or "").split("\n")[0]
         lines.append(f"- `{name}({', '.join(arguments)})`: {first}")
     lines += ["", "| input | meaning |", "|---|---|"]
@@ -58,7 +60,7 @@ def text() -> str:
 def _optional(name: str) -> list[str]:
     """Optional arguments of the method: kernels have three inputs for `base`, none for `link` and `at`."""
     parameters = signature(getattr(Robot, name)).parameters.items()
-    return [x for x, p in parameters if p.default in (None, "frame") and x not in (SYMBOLS, "out")]
+    return [x for x, p in parameters if p.default in (None, "frame") and x not in BESIDES]
 
 
 def _shape(shape: tuple[int | str, ...]) -> str:

@@ -15,7 +15,17 @@ PAGE = HERE / "benchmarks.md"
 RESULTS = HERE.parent / "benchmarks" / "results"
 BEGIN = "<!-- written by docs/measured.py -->"
 END = "<!-- end of what docs/measured.py writes -->"
-ORDER = ("kernels", "kernels-quick", "motion", "simulation", "mechanisms", "dask_states", "accuracy")
+ORDER = (
+    "kernels",
+    "kernels-quick",
+    "motion",
+    "simulation",
+    "mechanisms",
+    "dask_states",
+    "studies",
+    "gpu_small",
+    "accuracy",
+)
 ORDER += ("identification", "excitation", "exact")
 HEAD = """## Kept runs
 

@@ -134,13 +134,17 @@ GROUPS = (
     Group(
         "studies.md",
         "Designs compared and chosen",
-        "Values of a robot's symbols for which an objective is least.",
-        _of("armdyn", "optimise")
+        "Tables of cases run, values of a robot's symbols for which an objective is least, and motors and "
+        "gears chosen: [a thousand designs](../studies.md), [choose your motors](../drives.md).",
+        _of("armdyn", "study optimise size_drives")
         + _of(
             "armdyn.studies",
-            "Cases Study Optimum Active Measure Constraint TipMotion rms_torque peak_torque peak_speed "
-            "energy torque speed along potential_spread manipulability_measure isotropy mass formula "
-            "StudyError",
+            "Cases Study Row Rows StudyFile pareto_front best_rows rank_correlations RankCorrelations "
+            "sobol_indices SobolIndices "
+            "Sizing DriveAssignment DriveRow NextDown load_catalogue Catalogue Pair bundled_catalogues "
+            "Optimum Active Measure Constraint TipMotion rms_torque peak_torque "
+            "peak_speed energy torque speed along potential_spread manipulability_measure isotropy mass "
+            "formula StudyError",
         ),
     ),
     Group(
@@ -149,13 +153,13 @@ GROUPS = (
         "[Reports and pictures](../reports.md) and [exercises](../exercises.md) show them at work.",
         _of(
             "armdyn.report",
-            "write_report write_fit_report write_look_report exercise Exercise random_arm default_motion "
-            "plot_arm plot_strobe "
+            "write_report write_fit_report write_look_report write_study_report exercise Exercise random_arm "
+            "default_motion plot_arm plot_strobe "
             "plot_trajectory plot_tip plot_contributions plot_rotor_error plot_motor_loads plot_scaling "
             "plot_path_speed plot_run "
             "plot_energy plot_ellipsoids plot_dynamic_ellipsoid plot_log plot_signals plot_cutoffs "
             "plot_prediction plot_residuals plot_friction plot_estimates plot_correlation "
-            "plot_singular_values plot_look plot_speeds plot_noise",
+            "plot_singular_values plot_look plot_speeds plot_noise plot_sizing",
         ),
     ),
     Group(

@@ -97,6 +97,8 @@ if TYPE_CHECKING:
         simulate,
     )
     from armdyn.studies.optimise import optimise
+    from armdyn.studies.size_drives import size_drives
+    from armdyn.studies.study import study
     from armdyn.workbench.opening import view
 
 # Every name is found when it is first used: nobody waits for what they do not use.
@@ -174,6 +176,8 @@ _HOMES = {
     "Log": "identification",
     "OnlineFit": "identification",
     "optimise": "studies",
+    "size_drives": "studies",
+    "study": "studies",
     "view": "workbench",
 }
 
@@ -253,7 +257,9 @@ __all__ = [
     "set_backend",
     "set_threads",
     "simulate",
+    "size_drives",
     "sphere",
+    "study",
     "time_optimal",
     "velocity_ellipsoid",
     "view",

@@ -61,6 +61,12 @@ def stage(name: str) -> Iterator[None]:
         yield
 
 
+def note(text: str) -> None:
+    """Say how fast it goes beside the part that is done, where a display is shown."""
+    if (display := _current()) is not None:
+        display.note(text)
+
+
 def is_shown() -> bool:
     """Whether a display is shown, or one that is opened now would be."""
     return _current() is not None or sys.stderr.isatty()
@@ -82,6 +88,7 @@ class _Display:
         self._stages: list[tuple[str, float | None]] = [(label, None)]
         self._start, self.ended, self._lock = monotonic(), False, RLock()
         self._bar: Progress | None = None
+        self._note = ""
         self._replaced = sys.stdout if until_output and sys.stdout.isatty() else None
         self._watched = _Watched(self._replaced, self.end)  # kept here: `print` does not hold its stream
         if self._replaced is not None:
@@ -107,6 +114,12 @@ class _Display:
         """The part of the innermost stage that is done, 0 to 1."""
         with self._lock:
             self._stages[-1] = (self._stages[-1][0], part)
+            self._refresh()
+
+    def note(self, text: str) -> None:
+        """What stands beside the part that is done."""
+        with self._lock:
+            self._note = text
             self._refresh()
 
     def end(self) -> None:
@@ -153,7 +166,7 @@ class _Display:
             description=": ".join(dict.fromkeys(name for name, _ in self._stages)),
             total=None if part is None else 1.0,
             completed=part or 0.0,
-            done="" if part is None else f"{100 * part:3.0f} %",
+            done="" if part is None else f"{100 * part:3.0f} %  {self._note}".rstrip(),
             refresh=now,
         )
 

@@ -2,11 +2,12 @@
 
 import shutil
 import sys
+from importlib.util import find_spec
 
 import pytest
 import typer
 
-from armdyn import Log, Robot, Trajectory
+from armdyn import Log, Robot, Trajectory, study
 from armdyn.cli import app, main
 from commands import refused
 
@@ -39,6 +40,15 @@ WRONG = {
         ),
         (("show", "arm.urdf"), {"--base": ["nosuch", ""], "--tip": ["nosuch", "base"]}),
         (("show", "arm.urdf"), {"--lock": ["nosuch=1", "j", "=1", "j=x", "j="]}),
+    ],
+    "study run": [
+        (("study", "designs.toml"), {"--best": ["0", "x", ""], "--workers": ["0", "x", ""]}),
+        (("study", "designs.toml"), {"--robots": ["nowhere/x", "motion.csv"]}),
+    ],
+    "study show": [
+        (("study", "show", "designs"), {**FILE, "--best": ["0", "x", ""]}),
+        (("study", "show", "designs"), {"--robots": ["nowhere/x", "motion.csv"]}),
+        (("study", "show", "designs"), {"--minimise": ["x", ""], "--maximise": ["x", "a1,a2"]}),
     ],
     "new": [(("new", "x.toml"), {"--dh": ["1 2", "nosuch.csv", ";", "", "0 0 0 0 wheel"]})],
     "copy": [
@@ -237,6 +247,10 @@ def files(tmp_path_factory):
     joint = "<joint name='j' type='continuous'><parent link='base'/><child link='arm'/></joint>"
     text = f"<robot name='r'><link name='base'/><link name='arm'/>{joint}</robot>"
     (folder / "arm.urdf").write_text(text, "utf-8")
+    if find_spec("pyarrow") is not None:
+        study("manipulability", {"a1": [0.5, 1.0]}, robot=robot, q=[0, 1], folder=folder / "designs")
+    table = 'robot = "planar"\ncompute = "torques"\n[cases]\nkind = "product"\ncolumns.a1 = [1]'
+    (folder / "designs.toml").write_text(table, "utf-8")
     return folder
 
 
@@ -252,6 +266,8 @@ def folder(files, tmp_path, monkeypatch):
 def test_a_wrong_value_is_refused_by_the_name_of_its_option(
     folder, monkeypatch, capsys, verb, command, option, value
 ):
+    if verb == "study show":
+        pytest.importorskip("pyarrow")
     before = sorted(folder.iterdir())
     line = refused(monkeypatch, capsys, *command, f"{option}={value}")
     text = line.removeprefix("error: ").removeprefix("joint 1: ")
@@ -293,7 +309,7 @@ def test_every_verb_that_takes_a_robot_has_all_options_of_robots():
     for verb, option in options_with_values():
         has.setdefault(verb, set()).add(option)
     without = {verb for verb, options in has.items() if not options & OF_ROBOTS}
-    assert without == {"drift", "new"}
+    assert without == {"drift", "new", "study run", "study show"}
     assert all(options >= OF_ROBOTS for verb, options in has.items() if verb not in without)
     assert {verb for verb, options in has.items() if "--decimal" in options} == {
         "look",

@@ -140,6 +140,23 @@ def test_bodies_have_masses_before_lengths_and_fractions_beside_fractions():
     )
 
 
+def test_an_augmented_link_is_written_in_other_letters_than_the_description():
+    """The elbow arm has symbols m2, I2xx: what is of the augmented link is in brackets, as in `steps()`."""
+    upper = Robot.load("elbow").equations().augmented_link("upper arm")
+    assert "[m2] = m2\n[mx2] = m2*(lc2 - a2)\n[Ixx2] = I2xx\n" in upper.text()
+    assert "Syy = m2*(a2**2 + lc2**2 - 2*a2*lc2)\n" in upper.text()
+    assert r"\hat I_{2xx} &= I_{2xx}" in upper.latex()
+
+
+def test_a_tip_force_is_written_with_who_exerts_it_on_whom():
+    pushed = Robot.load("pendulum").equations(wrench=True)
+    assert "the tip exerts on its surroundings, in world axes.\nt[1] = muz" in pushed.text()
+    assert "the surroundings exert on the tip, in world axes.\nt[1] = -Nz" in pushed.text("asada")
+    assert "the tip exerts on its surroundings" in pushed.in_motor_coordinates().markdown()
+    free = pushed.substitute(dict.fromkeys(("fx", "fy", "fz", "mux", "muy", "muz"), 0))
+    assert free.text().endswith("Torques of the tip force\n------------------------\nNone.\n")
+
+
 def test_angles_and_names_that_begin_as_greek_letters_do():
     T_A = Robot.load("planar").equations().analytical_jacobian("rpy").T_A
     assert r"\cos(\mathrm{pitch}) \cos(\mathrm{yaw})" in T_A.latex()
@@ -187,6 +204,8 @@ def test_parameters_and_energy_regressors_by_name():
         lambda robot, equations: equations.jacobian(motor="elbow"),
         lambda robot, equations: equations.jacobian("link 1", motor="link 1"),
         lambda robot, equations: equations.energy("link 3"),
+        lambda robot, equations: equations.energy(),
+        lambda robot, equations: equations.energy("link 1", motor="link 1"),
         lambda robot, equations: equations.kinetic_energy.derivative("q3"),
         lambda robot, equations: equations.kinetic_energy.derivative("a1"),
         lambda robot, equations: equations.velocity("link 1", at=["c1", 0, 0]),

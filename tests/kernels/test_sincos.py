@@ -4,6 +4,7 @@ The reference is python-flint's ball arithmetic at 160 bits, as the sum of two d
 """
 
 import math
+from itertools import pairwise
 
 import flint
 import mpmath
@@ -109,6 +110,32 @@ def test_two_ulp_one_number_at_a_time(both):
     assert ulps(single, x).max() <= 2
     tail = np.array([both(np.array([[value]]))[0] for value in x])
     np.testing.assert_array_equal(single, tail)
+
+
+@pytest.mark.parametrize("count", [2, 3, 8, 9, 17, 30])
+def test_several_angles_of_one_row_and_one_angle_of_many(both, count):
+    """The scalar code finds the sines of several angles in one register."""
+    kernel = kernel_of(
+        lambda x: [[y.sin(), y.cos()] for y in x], [count], [(count, 2)], f"sines of {count} angles"
+    )
+    rng = np.random.default_rng(count)
+    special = [np.nan, np.inf, -0.0, 1e300, 123456.7, LIMIT, 5e-324]
+    for x in (rng.uniform(-9, 9, count), rng.choice(special, count), samples(count, 5)[:count]):
+        np.testing.assert_array_equal(kernel(x), both(x[:, None]))
+
+
+def test_sines_of_sums_and_of_sines(both):
+    """Angles that are sums are found first; those that wait for another sine are found after it."""
+
+    def function(x):
+        first = [(a + b).sin() for a, b in pairwise(x)]
+        return [*first, *((y * 3 + a).cos() for y, a in zip(first, x, strict=False))]
+
+    kernel = kernel_of(function, [6], [(10,)], "sines of sines")
+    x = np.random.default_rng(2).uniform(-3, 3, 6)
+    first = np.sin(x[:-1] + x[1:])
+    np.testing.assert_allclose(kernel(x), [*first, *np.cos(3 * first + x[:-1])], rtol=0, atol=1e-15)
+    np.testing.assert_allclose(kernel(x), kernel(x[None])[0], rtol=0, atol=1e-15)
 
 
 @pytest.mark.parametrize("register", [16, 32, 64])

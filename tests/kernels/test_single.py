@@ -31,7 +31,7 @@ def test_single_call_is_the_gufunc(robot, function):
     kernel = robot._kernels[function]
     for seed in range(5):
         inputs = arguments(robot, function, (), seed)
-        found, expected = kernel.on("compiled").quick(*inputs), kernel.on("compiled").float64(*inputs)
+        found, expected = kernel.on("compiled").quick(tuple(inputs)), kernel.on("compiled").float64(*inputs)
         assert found is not None
         assert isinstance(found, tuple) == isinstance(expected, tuple)
         for x, y in zip(as_tuple(found), as_tuple(expected), strict=True):
@@ -90,7 +90,7 @@ def test_what_is_left_to_the_gufunc(robot, name):
     for place in range(3):
         inputs = [plain] * 3
         inputs[place] = x
-        assert kernel.on("compiled").quick(*inputs) is None
+        assert kernel.on("compiled").quick(tuple(inputs)) is None
         found = kernel(*inputs)
         np.testing.assert_allclose(np.asarray(found).reshape(4), expected, rtol=1e-15)
 
@@ -98,13 +98,15 @@ def test_what_is_left_to_the_gufunc(robot, name):
 def test_what_single_calls_leave_and_the_checks_refuse(robot):
     kernel, q = robot._kernels["gravity"], np.zeros(4)
     for bad in (np.zeros(3), np.zeros(5), np.zeros(0), np.float64(1), 1.0, None, "text", object()):
-        assert kernel.on("compiled").quick(bad) is None
+        assert kernel.on("compiled").quick((bad,)) is None
         with pytest.raises((TypeError, ValueError)):
             kernel(bad)
-    assert kernel.on("compiled").quick() is None
-    assert kernel.on("compiled").quick(q, q) is None
+    assert kernel.on("compiled").quick(()) is None
+    assert kernel.on("compiled").quick([q]) is None  # no tuple
+    assert kernel.on("compiled").quick(q) is None
+    assert kernel.on("compiled").quick((q, q)) is None
     with pytest.raises(TypeError):
-        kernel.on("compiled").quick(q, keyword=q)
+        kernel.on("compiled").quick((q,), keyword=q)
 
 
 def test_a_dtype_that_only_equals_float64(robot):
@@ -118,7 +120,7 @@ def test_read_only_input(robot):
     q = np.array([1.0, 2.0, 3.0, 4.0])
     expected = robot.gravity(q)
     q.flags.writeable = False
-    np.testing.assert_array_equal(robot._kernels["gravity"].on("compiled").quick(q), expected)
+    np.testing.assert_array_equal(robot._kernels["gravity"].on("compiled").quick((q,)), expected)
 
 
 def test_inputs_are_left_alone(robot):
@@ -148,8 +150,8 @@ def test_references_do_not_leak(robot):
         for _ in range(count):
             one(q, qd, qdd)
             three(q, qd, qdd)
-            one.on("compiled").quick(q, qd)
-            one.on("compiled").quick([1], qd, qdd)
+            one.on("compiled").quick((q, qd))
+            one.on("compiled").quick(([1], qd, qdd))
 
     calls(10)
     gc.collect()
@@ -189,7 +191,7 @@ def test_where_the_layout_is_not_known(monkeypatch, fresh_cache):
     robot = Robot.load("scara")
     q, qd, qdd = arguments(robot, "inverse_dynamics")
     kernel = robot._kernels["inverse_dynamics"]
-    assert kernel.on("compiled").quick(q, qd, qdd) is None
+    assert kernel.on("compiled").quick((q, qd, qdd)) is None
     tau = robot.inverse_dynamics(q, qd, qdd)
     monkeypatch.undo()
     np.testing.assert_array_equal(tau, Robot.load("scara").inverse_dynamics(q, qd, qdd))
@@ -218,5 +220,5 @@ def test_scalar_outputs_come_from_the_gufunc(robot):
 def test_one_joint():
     robot = Robot.load("pendulum")
     q = np.array([0.7])
-    assert robot._kernels["inertia"].on("compiled").quick(q).shape == (1, 1)
+    assert robot._kernels["inertia"].on("compiled").quick((q,)).shape == (1, 1)
     np.testing.assert_array_equal(robot.gravity(q), robot.gravity(q[None])[0])

@@ -6,11 +6,13 @@ compared with numeric functions of the robot: poses, Jacobians, energies, B, C, 
 
 import math
 import re
+import tomllib
 from functools import cache
 from itertools import chain, combinations
 
 import numpy as np
 import pytest
+import sympy
 
 from armdyn import ArmdynError, Robot
 from armdyn.dynamics import inverse_dynamics
@@ -339,6 +341,76 @@ def test_every_passage_of_the_page_is_worth_what_that_of_the_markdown_is(arm):
     assert list(worth[0]) == list(worth[1])
     for name, entries in worth[0].items():
         assert_same(sorted(entries), sorted(worth[1][name]))
+
+
+@pytest.mark.parametrize("seed", [101, *map(slowly, (100, *range(102, 110)))])
+def test_printed_solutions_and_lagrange_in_sympy_from_the_description(seed):
+    """Of ten further arms: nothing is shared with armdyn but the description as it is written."""
+    found, n = Solution(random_arm(seed), seed), random_arm(seed).n
+    T, U, B, C, g, tau = lagrange(tomllib.loads(found.robot.to_toml()))(found.q, found.qd, found.qdd)
+    sums = found.lines["energies", "Their sums"]
+    assert_same([sums["T"], sums["U"]], [T, U])
+    assert_same(found.entries("B", "Their sum", "b", (n, n)), B)
+    assert_same(found.entries("C", "Their sums", "c", (n, n)), C)
+    assert_same(found.entries("g", "Its derivatives", "g", (n,)), g[:, 0])
+    assert_same(found.entries("motion", "Row by row", "tau", (n,)), tau[:, 0])
+    parameters = list(found.lines["regressor", "Parameters"].values())
+    assert_same(found.entries("regressor", "Regressor", "y", (n, len(parameters))) @ parameters, tau[:, 0])
+
+
+def lagrange(table):
+    """T, U, B, C, g, τ of a chain in standard DH with motors at its joints, as a function of q, q̇, q̈."""
+    known = {name: sympy.Rational(str(x)) for name, x in table["symbols"].items()}
+    n = len(table["link"])
+    q, qd, qdd = (sympy.symbols(f"{name}1:{n + 1}") for name in ("q", "v", "a"))
+    pose, w, T, U = sympy.eye(4), sympy.zeros(3, 1), 0, 0
+    g0 = sympy.Matrix([number_of(x, known) for x in table["gravity"]])
+    for i, link in enumerate(table["link"]):
+        z, carrier, w_carrier = pose[:3, 2], pose, w
+        turning = link["joint"] == "revolute"
+        a, alpha, d, theta = (number_of(link[key], known) for key in ("a", "alpha", "d", "theta"))
+        pose = pose * dh(a, alpha, d + (0 if turning else q[i]), theta + (q[i] if turning else 0))
+        w = w + z * qd[i] if turning else w
+        own = {key: number_of(x, known) for key, x in link.get("inertia", {}).items()}
+        I = sympy.Matrix(3, 3, lambda r, c, own=own: own.get("".join(sorted("xyz"[r] + "xyz"[c])), 0))
+        p = pose[:3, 3] + pose[:3, :3] * sympy.Matrix([number_of(x, known) for x in link["com"]])
+        seen = pose[:3, :3].T * w
+        m = number_of(link["mass"], known)
+        T, U = T + m * square(speed(p, q, qd)) / 2 + (seen.T * I * seen)[0] / 2, U - m * (g0.T * p)[0]
+        if motor := link.get("motor"):
+            assert motor.keys() <= {"gear", "inertia", "mass"}
+            gear, axial, m = (number_of(motor.get(key, 0), known) for key in ("gear", "inertia", "mass"))
+            T += axial * ((z.T * w_carrier)[0] + gear * qd[i]) ** 2 / 2
+            T, U = T + m * square(speed(carrier[:3, 3], q, qd)) / 2, U - m * (g0.T * carrier[:3, 3])[0]
+    row = sympy.Matrix([T]).jacobian(qd)
+    B, g = row.jacobian(qd), sympy.Matrix([U]).jacobian(q).T
+    symbols = [
+        [sum(christoffel(B, q, i, j, k) * qd[k] for k in range(n)) for j in range(n)] for i in range(n)
+    ]
+    tau = row.jacobian(q) * sympy.Matrix(qd) + B * sympy.Matrix(qdd) - sympy.Matrix([T]).jacobian(q).T + g
+    return sympy.lambdify([q, qd, qdd], [T, U, B, sympy.Matrix(symbols), g, tau])
+
+
+def number_of(x, known):
+    return sympy.sympify(str(x), locals=known, rational=True)
+
+
+def dh(a, alpha, d, theta):
+    ct, st, ca, sa = sympy.cos(theta), sympy.sin(theta), sympy.cos(alpha), sympy.sin(alpha)
+    rows = [[ct, -st * ca, st * sa, a * ct], [st, ct * ca, -ct * sa, a * st], [0, sa, ca, d], [0, 0, 0, 1]]
+    return sympy.Matrix(rows)
+
+
+def speed(p, q, qd):
+    return p.jacobian(q) * sympy.Matrix(qd)
+
+
+def square(v):
+    return (v.T * v)[0]
+
+
+def christoffel(B, q, i, j, k):
+    return (B[i, j].diff(q[k]) + B[i, k].diff(q[j]) - B[j, k].diff(q[i])) / 2
 
 
 # ---- identities over the exact ring ------------------------------------------------------------------------

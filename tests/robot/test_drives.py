@@ -35,7 +35,10 @@ def test_a_row_is_enough_for_a_method():
     row = Function(("q", "qd"), (Result(("n",), "torques"),), dynamics.coriolis_matrix)
     method = _method("coriolis", row)
     robot, x = Robot.load("planar3"), np.array([0.3, 0.5, -0.2])
-    assert str(inspect.signature(method)) == "(self, q, qd, *, parameters=None, symbols=None, out=None)"
+    assert (
+        str(inspect.signature(method))
+        == "(self, q, qd, *, parameters=None, symbols=None, near=None, out=None)"
+    )
     assert method.__doc__ == "Torques: (..., n)."
     out = np.empty((3, 3))
     assert method(robot, x, qd=x, out=out) is out

@@ -1,5 +1,7 @@
 """Torques learned from trials, and those of inverse dynamics."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -46,6 +48,13 @@ MOTIONS = {
 QUICK = ("planar",)
 
 
+@cache
+def learned(name, factor):
+    """Torques learned with a model that is wrong by a factor."""
+    robot, motion = MOTIONS[name]
+    return learn_torques(robot, motion, trials=20, model=rough(robot, factor))
+
+
 def check_learned(found, within=1e-3):
     """Torques of the last trial against inverse dynamics, evaluated here."""
     at = found.motion(found.t)
@@ -59,8 +68,7 @@ def check_learned(found, within=1e-3):
 @pytest.mark.parametrize("factor", [1.2, slowly(0.8)])
 @pytest.mark.parametrize("name", [name if name in QUICK else slowly(name) for name in MOTIONS])
 def test_torques_learned_with_a_wrong_model_and_inverse_dynamics(name, factor):
-    robot, motion = MOTIONS[name]
-    found = learn_torques(robot, motion, trials=20, model=rough(robot, factor))
+    found = learned(name, factor)
     assert found.relative_errors[0] > 0.05
     check_learned(found)
 
@@ -80,10 +88,10 @@ def test_torques_learned_on_random_arms_and_inverse_dynamics(robot):
 
 def test_learned_torques_alone_move_the_arm_as_wanted():
     robot, motion = MOTIONS["planar"]
-    found = learn_torques(robot, motion, 8, model=rough(robot))
+    found = learned("planar", 1.2)
     run = simulate(robot, motion.q[0], [0, 0], motion.duration, found.torques, output=0.01)
     assert_same(run.q, motion(run.t)[0], 1e-4)
-    assert found.position_errors.shape == (8, 2)
+    assert found.position_errors.shape == (20, 2)
     assert (np.diff(found.relative_errors[:5]) < 0).all()
 
 

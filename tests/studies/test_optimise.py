@@ -1,5 +1,6 @@
 """`optimise` against designs that are known in closed form, a grid, and the sensitivities it gives itself."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ from armdyn.studies import (
     speed,
     torque,
 )
+from armdyn.studies.courses import Family
+from armdyn.studies.measures import Design
 from helpers.golden_messages import golden_error
 
 POSTURES = np.linspace(-3, 3, 25)[:, None]
@@ -255,6 +258,91 @@ def peak_of(robot: Robot, tip: TipMotion) -> float:
     return float(np.abs(robot.inverse_dynamics(line.q, line.qd, line.qdd)).max())
 
 
+# ---- a palletiser ------------------------------------------------------------------------------------------
+
+STRETCHED = {"k1": (1e3, 60e3), "h1": (0.4, 0.7), "b1": (0.1, 0.35)}
+CRANKED = {"k2": (1e3, 60e3), "h2": (0.4, 0.7), "b2": (0.1, 0.35)}
+
+
+def palletiser(rest: float, **values: float) -> Robot:
+    """The bundled one with 60 kg, and springs from its column to the upper arm and to the crank."""
+    table = Robot.load("palletizer").with_payload(60).to_dict()
+    table["symbols"] |= {"k1": 20e3, "h1": 0.5, "b1": 0.25, "k2": 20e3, "h2": 0.5, "b2": 0.3} | values
+    ends = {
+        "upper arm": ([0.3, 0.2, "0.5 + h1"], [0, 0.2, "b1"], "k1"),
+        "crank": ([0.3, -0.2, "0.5 - h2"], ["-b2", -0.2, 0], "k2"),
+    }
+    table["spring"] = [
+        {"between": ["column", link], "at": [a, b], "stiffness": k, "rest": rest}
+        for link, (a, b, k) in ends.items()
+    ]
+    return Robot.from_dict(table)
+
+
+def palletising() -> np.ndarray:
+    """Postures of the upper arm and the crank."""
+    upper, crank = (x.ravel() for x in np.meshgrid(np.linspace(-0.6, 1.2, 7), np.linspace(-0.3, 1.3, 7)))
+    q = np.column_stack([0 * upper, upper, crank, 0 * upper])
+    return q[np.abs(upper - crank) < 1.2]
+
+
+def held(robot: Robot, q: np.ndarray) -> np.ndarray:
+    """The largest torques of the upper arm and of the crank that hold postures."""
+    return np.abs(robot.gravity(q) + robot.springs(q)).max(0)[1:3]
+
+
+def test_springs_without_rest_length_balance_a_palletiser_as_by_hand() -> None:
+    """k h b of each is the largest torque of gravity about its joint, by the masses of the description."""
+    table, q = palletiser(0).to_dict(), palletising()
+    (forearm,) = (link for link in table["link"] if link["name"] == "forearm")
+    forearm["com"] = [0.28, 0, 0]  # in line with the crank: what a spring on the crank can balance
+    best = optimise(Robot.from_dict(table), {"k1": (1e3, 1e5), "k2": (1e3, 1e5)}, potential_spread(q))
+    assert best.converged
+    hung = 12 + 6 + 60  # hand, its motor, load
+    upper = 140 * 0.46 + (16 + 7) * 0.5 + (95 + 10 + 8 + 22 + hung) * 1.0  # half-way along it: two rods
+    crank = 95 * 0.28 + 8 * 0.6 + (22 + hung) * 1.2 - 42 * 0.16 - 16 * 0.4
+    assert np.isclose(best.values["k1"] * 0.5 * 0.25, 9.81 * upper, rtol=1e-9)
+    assert np.isclose(best.values["k2"] * 0.5 * 0.3, 9.81 * crank, rtol=1e-9)
+    assert held(best.robot, q).max() < 1e-6
+
+
+@pytest.mark.parametrize("objective", [potential_spread, rms_torque])
+def test_springs_that_balance_a_palletiser_and_a_grid(objective: Any) -> None:
+    """With a rest length of 0.2 m: no value of one of them is better, and torques fall to 3 %."""
+    q = palletising()
+    measured = objective(q) if objective is potential_spread else rms_torque(q).norm()
+    best = optimise(palletiser(0.2), STRETCHED | CRANKED, measured)
+    assert best.converged
+    assert (held(best.robot, q) < 0.03 * held(Robot.load("palletizer").with_payload(60), q)).all()
+    other = np.inf
+    for name, (low, high) in (STRETCHED | CRANKED).items():
+        for x in np.linspace(low, high, 5):
+            robot = palletiser(0.2, **(best.values | {name: float(x)}))
+            other = min(other, figure(robot, q, objective))
+    assert best.objective <= other * (1 + 1e-9)
+    assert np.isclose(best.objective, figure(best.robot, q, objective), rtol=1e-9)
+
+
+@pytest.mark.parametrize("objective", [potential_spread, rms_torque])
+def test_gradients_of_a_palletiser_and_differences_of_its_functions(objective: Any) -> None:
+    q, robot = palletising(), palletiser(0.2)
+    names = [*(STRETCHED | CRANKED), "L1", "L2", "r"]  # lengths of rods that relations tie, too
+    s = np.array([robot.symbols[name] for name in names], float)
+    measured = objective(q) if objective is potential_spread else rms_torque(q).norm()
+    slopes = measured.at(Design(Family(robot, names), s)).slopes()
+    for name, slope, x in zip(names, slopes, s, strict=True):
+        h = 1e-4 * x
+        ahead, behind = (figure(robot.with_symbols({name: x + d}), q, objective) for d in (h, -h))
+        assert np.isclose((ahead - behind) / (2 * h), slope, rtol=1e-6, atol=1e-9 * abs(slopes * s).max() / x)
+
+
+def figure(robot: Robot, q: np.ndarray, objective: Any) -> float:
+    """What is minimised, by functions of the robot."""
+    if objective is potential_spread:
+        return float(np.std(robot.potential_energy(q)))
+    return float((robot.inverse_dynamics(q, 0 * q, 0 * q) ** 2).mean(0).sum() ** 0.5)
+
+
 # ---- what is told ------------------------------------------------------------------------------------------
 
 
@@ -276,13 +364,58 @@ def test_an_optimum_says_what_it_found() -> None:
     assert saved.symbols["k"] == best.values["k"]
 
 
+def test_symbols_that_change_nothing_are_named() -> None:
+    robot = arm(spring=springs())
+    best = optimise(robot, {"k": (0, 2000), "c": (0, 3), "kr": (1, 50)}, potential_spread(POSTURES))
+    assert best.converged
+    assert best.idle == ("c", "kr")
+    assert "neither the objective nor a constraint depends on c, kr" in str(best)
+    assert optimise(robot, {"k": (0, 2000), "c": (0, 3)}, potential_spread(POSTURES), "c <= 2").idle == ()
+
+
+@pytest.mark.parametrize("method", ["SLSQP", "trust-constr"])
+def test_constraints_that_cannot_be_kept_are_told_with_what_is_missing(method: Any) -> None:
+    robot = arm(spring=springs())
+    best = optimise(
+        robot, {"k": (0, 2000)}, potential_spread(POSTURES), ["k >= 300", "k <= 200"], method=method
+    )
+    assert not best.converged
+    bound, missed = re.search(r"(k [<>]= \d+) is missed by ([\d.]+)", best.message).groups()
+    assert np.isclose(abs(best.values["k"] - float(bound.split()[2])), float(missed), rtol=0.01)
+
+
+def test_an_objective_without_end_is_no_minimum() -> None:
+    best = optimise(arm(spring=springs()), ["k"], "-k")
+    assert not best.converged
+    assert "falls without end" in best.message
+    assert "with k, which needs a bound" in best.message
+
+
+def test_the_edge_of_reach_is_named() -> None:
+    """The lightest arm that reaches is stretched out: there the joints no longer follow from the tip."""
+    tip = TipMotion.at([[1.2, 0, 0]], near=[0.2, 0.5])
+    best = optimise(
+        two_links(), {"a1": (0.1, 1), "a2": (0.1, 1)}, mass(), manipulability_measure(tip) >= -1, iterations=5
+    )
+    assert not best.converged
+    assert sum(best.values.values()) > 1.2 - 1e-9
+    assert best.idle == ()
+    assert "the tip rules designs beside it out (point 0: " in best.message
+
+
 MOTION = Trajectory.cubic([0], [1], 1.0, step=0.1)
+ALONG = [{"between": ["column", "beam"], "at": [["h", 0, 0], ["b", 0, 0]], "stiffness": "k", "rest": 0.1}]
 WRONG: dict[str, Any] = {
     "unknown symbols": lambda r: optimise(r, ["k", "x", "y"], mass()),
     "no symbols": lambda r: optimise(r, [], mass()),
     "bounds the wrong way round": lambda r: optimise(r, {"k": (3, 2)}, mass()),
     "one bound": lambda r: optimise(r, {"k": 3}, mass()),
     "start outside": lambda r: optimise(r, {"k": (200, 300)}, mass()),
+    "a bound that is no number": lambda r: optimise(r, {"k": (float("nan"), 300)}, mass()),
+    "start that is no number": lambda r: optimise(r, {"k": (0, 300)}, mass(), start={"k": float("nan")}),
+    "start without derivatives": lambda r: optimise(
+        arm(spring=ALONG).with_symbols(h=0.4), {"h": (0.1, 1)}, potential_spread([[0], [1]])
+    ),
     "no start": lambda r: optimise(r.with_symbols(k=None), {"k": (200, 300)}, mass()),
     "start of another": lambda r: optimise(r, {"k": (0, 300)}, mass(), start={"h": 1}),
     "start that is no robot": lambda r: optimise(r, {"m": (-2, 3)}, mass(), start={"m": -1}),

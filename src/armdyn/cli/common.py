@@ -220,12 +220,12 @@ def check_output(output: Path | None, *inputs: str | Path | None, option: str = 
         raise ArmdynError(f"{option}'{output}' is also an input; choose another file")
 
 
-def check_folder(output: Path) -> None:
+def check_folder(output: Path, option: str = "--output: ") -> None:
     """Refuse, before the work begins, a folder that cannot be made."""
     if output.exists() and not output.is_dir():
-        raise ArmdynError(f"--output: cannot write to '{output}': it is not a folder")
+        raise ArmdynError(f"{option}cannot write to '{output}': it is not a folder")
     if not output.parent.is_dir():
-        raise ArmdynError(f"--output: cannot write to '{output}': there is no folder '{output.parent}'")
+        raise ArmdynError(f"{option}cannot write to '{output}': there is no folder '{output.parent}'")
 
 
 def check_robot_file(output: Path | None, *inputs: str | Path | None) -> None:

@@ -283,28 +283,35 @@ class AugmentedLink(Written):
         i = str(self.index + 1)
         names = [Glyph("m", (i,)), *(Glyph("h", (i + a,), "hat") for a in "xyz")]
         names += [Glyph("I", (i + key,), "hat") for key in TENSOR_KEYS]
+        lefts = [f"[{name}]" for name in self.parameter_names[: len(names)]]  # in text, as in `steps()`
+        if style.glyph is not None:
+            lefts = [style.glyph(name) for name in names]
         printer = Printer(self.equations.basis, style)
         entries = [self.mass, *self.moment, *(self.tensor[a, b] for a, b in _PLACES)]
-        lines = [
-            _named_line(printer, name, x) for name, x in zip(names, entries, strict=True) if not x.is_zero
-        ]
+        lines = [(left, x.parts(printer)) for left, x in zip(lefts, entries, strict=True) if not x.is_zero]
         found = [Passage("Mass, first moment, tensor about the origin of the frame", "", lines)]
-        found += [self._steiner(part, style) for part in self.parts]
+        found += [self._steiner(part, printer) for part in self.parts]
         return [*found, *_where(printer)]
 
-    def _steiner(self, part: RigidPart, style: Style) -> Passage:
+    def _steiner(self, part: RigidPart, printer: Printer) -> Passage:
         own = part.inertia
         if Expression.of(own.mass).is_zero:
-            lines = _tensor_lines(style, "I", own.tensor)
+            lines = self._tensor_lines(printer, "I", own.tensor)
             return Passage(f"{_capital(part.called)}: a tensor without mass", "", lines)
-        lines = [(_spelled(style, Glyph("m")), style.parts(Expression.of(own.mass)))]
-        for axis, x in zip("xyz", map(Expression.of, own.com), strict=True):
+        mass, *place = self._array([own.mass, *own.com])
+        lines = [_named_line(printer, Glyph("m"), mass)]
+        for axis, x in zip("xyz", place, strict=True):
             if not x.is_zero:
-                lines.append((_spelled(style, Glyph("r", (axis,))), style.parts(x)))
-        lines += _tensor_lines(style, "I", own.tensor_at_com)
-        lines += _tensor_lines(style, "S", steiner(own.mass, own.com))
+                lines.append(_named_line(printer, Glyph("r", (axis,)), x))
+        lines += self._tensor_lines(printer, "I", own.tensor_at_com)
+        lines += self._tensor_lines(printer, "S", steiner(own.mass, own.com))
         text = "Mass m, place r of the centre of mass, tensor I about it, and what Steiner's theorem adds, S."
         return Passage(_capital(part.called), text, lines)
+
+    def _tensor_lines(self, printer: Printer, key: str, entries: Iterable[Any]) -> list[Line]:
+        """A line for each entry of a tensor that is not zero."""
+        named = zip(TENSOR_KEYS, self._array(entries), strict=True)
+        return [_named_line(printer, Glyph(key, (place,)), x) for place, x in named if not x.is_zero]
 
 
 def exact_array(basis: Basis, rows: Iterable[Any], called: str = "", equation: str = "") -> Array[Entry]:
@@ -341,15 +348,6 @@ def _spelled(style: Style, glyph: Glyph) -> str:
 
 def _named_line(printer: Printer, glyph: Glyph, x: Entry) -> Line:
     return _spelled(printer.style, glyph), x.parts(printer) or [printer.style.zero]
-
-
-def _tensor_lines(style: Style, key: str, entries: Iterable[Any]) -> list[Line]:
-    """A line for each entry of a tensor that is not zero."""
-    found = []
-    for place, x in zip(TENSOR_KEYS, map(Expression.of, entries), strict=True):
-        if not x.is_zero:
-            found.append((_spelled(style, Glyph(key, (place,))), style.parts(x)))
-    return found
 
 
 def augmented_link(equations: ClosedForm, name: str) -> AugmentedLink:

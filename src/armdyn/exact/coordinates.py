@@ -27,7 +27,7 @@ from armdyn.exact.printing.names import free_letter
 from armdyn.exact.printing.printer import Printer
 from armdyn.exact.printing.styles import Style
 from armdyn.exact.ring import Poly, Ring, check_written
-from armdyn.exact.written import Line, Written, loads, matrix_lines, vector_passage
+from armdyn.exact.written import Line, Written, loads, matrix_lines, tip_passage, vector_passage
 from armdyn.expression import ArmdynError, Atom, Expression, TooLargeError, expression, limited, parse
 from armdyn.model import edit
 from armdyn.model.friction import Row
@@ -53,7 +53,7 @@ def sections(found: InCoordinates, style: Style) -> list[Passage]:
     parts.append(vector_passage("Spring torques", "e", found.springs, printer))
     parts.append(vector_passage("Friction torques", "f", found.friction, printer))
     if any(not x.is_zero for x in found.tip_torques):
-        parts.append(vector_passage("Torques of the tip force", "t", found.tip_torques, printer))
+        parts.append(tip_passage(found.tip_torques, printer))
     named = [*printer.definitions.items(), *_angles(found, printer, letter), *_speeds(found, printer)]
     parts.append(Passage("Where", loads(basis, style), named))
     return [part for part in parts if part.lines or part.text]

@@ -170,7 +170,8 @@ class Equations(ClosedForm):
         """
         if (link is None) == (motor is None):
             raise ArmdynError(
-                "energy: link= or motor= names whose; kinetic_energy and potential_energy are of all"
+                f"energy: found {'neither' if link is None else 'both'}; link= or motor= says whose it is; "
+                "kinetic_energy and potential_energy are those of the whole robot"
             )
         return link_energy(self, str(link)) if motor is None else motor_energy(self, motor)
 

@@ -116,7 +116,7 @@ class StepVector:
 
 
 @dataclass(frozen=True)
-class Part:
+class StepGroup:
     """Steps under one heading."""
 
     title: str
@@ -281,7 +281,7 @@ class Recursion:
 
     # ---- the steps ---------------------------------------------------------------------------------------
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[StepGroup]:
         """Initial conditions, the links forward, terminal conditions, the links backward, other torques."""
         links = range(len(self.links))
         found = [self._initial(), *map(self._forward, links)]
@@ -291,10 +291,10 @@ class Recursion:
         if further:
             what = "coordinates" if self.mechanism.rows else "motors of elastic joints"
             torques = [StepVector((self._tau(k),), (self.tau[k],)) for k in further]
-            found.append(Part(f"Torques of the {what}", "", torques))
+            found.append(StepGroup(f"Torques of the {what}", "", torques))
         return found
 
-    def _initial(self) -> Part:
+    def _initial(self) -> StepGroup:
         R = self.tree.R_base
         w, dw, a = (
             v if self.frame == "base" else apply_transposed(R, v)
@@ -311,13 +311,13 @@ class Recursion:
         else:
             start = StepVector((self.label("p", 2, 0), self.label("g", 0, 0)), a, "", "minus")
         if not self.moving_base:
-            return Part("Initial conditions", "", [start, StepVector(rates, w)])
+            return StepGroup("Initial conditions", "", [start, StepVector(rates, w)])
         moving = [StepVector((label,), v) for label, v in zip(rates, (w, dw), strict=True)]
         if self.frame == "base":
             moving.append(StepVector((self.label("p", 1, 0),), self._of_base("pd0")))
-        return Part("Initial conditions", "", [start, *moving])
+        return StepGroup("Initial conditions", "", [start, *moving])
 
-    def _forward(self, i: int) -> Part:
+    def _forward(self, i: int) -> StepGroup:
         motion, k = self.motion, i + 1
         p, dots = ("v", 1) if self.craig else ("p", 2)
         rows = [(self.label("omega", 0, k), self.seen(motion.w[i], i))]
@@ -331,7 +331,7 @@ class Recursion:
             rows += zip((self.label(letter, 0, k) for letter in "FN"), self.body_forces(i), strict=True)
         found = [self.quantity(label, v) for label, v in rows]
         title = "Outward iteration" if self.craig else "Forward recursion"
-        return Part(f"{title}: link {k} ({self.links[i].name})", "", [*found, *self._rotors(i)])
+        return StepGroup(f"{title}: link {k} ({self.links[i].name})", "", [*found, *self._rotors(i)])
 
     def _rotors(self, i: int) -> Iterator[StepVector]:
         """ω̇_m of the motor of a joint, and of idlers all of whose joints are known here."""
@@ -346,15 +346,15 @@ class Recursion:
             label = self.label("omega", 1, rotor.joint + 1, kind, carrier)
             yield self.quantity(label, self.seen(value, rotor.carrier))
 
-    def _terminal(self) -> Part:
+    def _terminal(self) -> StepGroup:
         """f_{n+1}, μ_{n+1}: the tip force in the axes of the link that it acts on, at the tip."""
         last, moment = len(self.links) + 1, "n" if self.craig else "mu"
         labels = self.label("f", 0, last), self.label(moment, 0, last)
         if self.wrench is None:
-            return Part("Terminal conditions", "", [StepVector((label,), ZERO3) for label in labels])
+            return StepGroup("Terminal conditions", "", [StepVector((label,), ZERO3) for label in labels])
         acting = list(wrenches_on_bodies(self.tree, self.motion.joints, self.wrench))
         if not acting:
-            return Part("Terminal conditions", "The tip is on the base: its force reaches no joint.", [])
+            return StepGroup("Terminal conditions", "The tip is on the base: its force reaches no joint.", [])
         ((place, *forces),) = acting
         found = [StepVector((x,), self.seen(v, place.body)) for x, v in zip(labels, forces, strict=True)]
         axes = "base axes" if self.frame == "base" else f"the axes of link {place.body + 1}"
@@ -363,9 +363,9 @@ class Recursion:
             arm = self.label("P", 0, last, "", place.body + 1) if self.craig else None
             arm = arm or self.label("r", 0, f"{place.body + 1},{last}", "", place.body + 1)
             found.insert(0, StepVector((arm,), self.seen(place.p, place.body)))
-        return Part("Terminal conditions", text, found)
+        return StepGroup("Terminal conditions", text, found)
 
-    def _backward(self, i: int) -> Part:
+    def _backward(self, i: int) -> StepGroup:
         motion, k = self.motion, i + 1
         f, mu = motion.f[i], motion.mu[i]
         if self.craig:  # about the origin of the frame, which a sliding joint moves
@@ -375,7 +375,7 @@ class Recursion:
         if not self.mechanism.rows:
             found.append(self.quantity(self._tau(i), (self.tau[i],)))
         title = "Inward iteration" if self.craig else "Backward recursion"
-        return Part(f"{title}: link {k} ({self.links[i].name})", "", found)
+        return StepGroup(f"{title}: link {k} ({self.links[i].name})", "", found)
 
     def _tau(self, k: int) -> VectorName:
         return VectorName("tau", 0, k + 1)

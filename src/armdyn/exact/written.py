@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from armdyn.display import shown_or_none
@@ -101,7 +101,7 @@ def sections(equations: ClosedForm, style: Style, notation: Notation) -> list[Pa
     found.append(vector_passage("Spring torques", "e", equations.springs, printer))
     found.append(vector_passage("Friction torques", "f", equations.friction, printer))
     if equations.wrench:
-        found.append(vector_passage("Torques of the tip force", "t", equations.tip_torques, printer))
+        found.append(tip_passage(equations.tip_torques, printer, notation))
     named = printer.definitions | spelling.definitions
     lines = [*named.items(), *_speeds(equations, printer.style), *bells(equations, printer.style)]
     found.append(Passage("Where", loads(equations.basis, style), lines))
@@ -316,6 +316,14 @@ def vector_passage(title: str, letter: str, entries: Array[Any], printer: Printe
         for i, entry in enumerate(entries)
     ]
     return Passage(title, "", lines)
+
+
+def tip_passage(entries: Array[Any], printer: Printer, notation: Notation = "book") -> Passage:
+    """Torques of h_e, and who exerts it on whom: Asada and Slotine's F_ext is its negative."""
+    found = vector_passage("Torques of the tip force", "t", entries, printer)
+    who = "the surroundings exert on the tip" if notation == "asada" else "the tip exerts on its surroundings"
+    text = f"Of the force and the moment that {who}, in world axes."
+    return replace(found, text=text) if found.lines else found
 
 
 # ---- for a notebook

@@ -169,14 +169,17 @@ def lines(
 #
 # Operands with long rows, one after the other, pass through shared memory, so that the threads of a warp
 # read and write neighbouring numbers: a warp loads its 32 rows together, and stores results in slices, each
-# as soon as all of it is known. Other operands are read and written where they are, by strides that the
-# caller gives.
+# as soon as all of it is known. Slices of very long rows would leave the cache before their neighbours are
+# there: a Panda's regressor was stored at 0.2 of the memory's speed. Such results are kept, without zeros,
+# and their rows stored whole at the end, where they fit: 0.87. Other operands are read and written where they
+# are, by strides that the caller gives.
 
 
 BLOCK, STAGED_BLOCK = 128, 64  # threads, without and with shared memory
 WARP = 32
 WHOLE = 64  # results of a row: up to so many are one slice
 SLICE = 16  # else a slice has so many
+LONG_ROW = 128  # results: rows of more are kept, and stored whole
 
 
 @dataclass(frozen=True)
@@ -211,10 +214,27 @@ class _Slice:
         return self.size | 1  # odd: no two threads meet in the same bank
 
 
+@dataclass(frozen=True)
+class _Whole:
+    """All results of one output but its zeros, whose rows are stored whole.
+
+    `columns` says where each of them is in a row of shared memory, which begins at `slot`.
+    """
+
+    output: int
+    size: int
+    slot: int
+    columns: dict[int, int]
+
+    @property
+    def pitch(self) -> int:
+        return len(self.columns) | 1
+
+
 def array_text(name: str, part: PartialProgram, scalar: str, form: Access) -> ArrayText:
     """`void NAME(rows, extents of further axes…, pointer and strides of each operand…)`."""
     writer = _KernelText(name, part, scalar, form)
-    block = STAGED_BLOCK if writer.width else BLOCK
+    block = writer.block if writer.width else BLOCK
     return ArrayText("\n".join(writer.text(block)), block, writer.shared(writer.width))
 
 
@@ -229,6 +249,10 @@ class _KernelText:
         self.loads, self.stores = owners, [results[place] for place in part.places]
         self.bytes = 8 if scalar == "double" else 4
         self.width = 0  # numbers of shared memory for one row
+        self.block = WARP  # threads, as rows that are kept whole take much of it
+        self.wholes = self._wholes()
+        if not self.wholes:
+            self.block = STAGED_BLOCK
         self.slots = self._slots()
         self.slices = self._slices()
 
@@ -247,7 +271,49 @@ class _KernelText:
 
     def shared(self, width: int) -> int:
         """Bytes of shared memory for a block with so many numbers a row."""
-        return width * STAGED_BLOCK * self.bytes
+        return width * self.block * self.bytes
+
+    # ---- results that are stored whole -----------------------------------------------------------------
+
+    def _wholes(self) -> dict[int, _Whole]:
+        """The long staged outputs all of whose rows fit, by output."""
+        found = {}
+        for output in range(self.inputs, len(self.sizes)):
+            size = self.sizes[output]
+            owned = [(k, j) for k, (own, j) in enumerate(self.stores) if own == output]
+            if not self.form.staged[output] or size <= LONG_ROW or len(owned) < size:
+                continue
+            nodes = [self.program.nodes[self.program.results[k]] for k, _ in owned]
+            some = [j for (_, j), node in zip(owned, nodes, strict=True) if node != ("const", 0.0)]
+            whole = _Whole(output, size, self.width, {j: c for c, j in enumerate(some)})
+            if self._fits(self.width + whole.pitch):
+                found[output] = whole
+                self.width += whole.pitch
+        return found
+
+    def _table(self, whole: _Whole) -> str:
+        """The line with each result's place in a row of shared memory, -1 for a zero."""
+        places = ", ".join(str(whole.columns.get(j, -1)) for j in range(whole.size))
+        return f"__device__ const short {self.name}_{whole.output}[{whole.size}] = {{{places}}};"
+
+    def _stored_whole(self, whole: _Whole) -> Iterator[str]:
+        """Rows of a warp, stored one after the other by all of its threads."""
+        steps = -(-whole.size // WARP)
+        yield f"short place{whole.output}[{steps}];"
+        yield "#pragma unroll"
+        yield f"for (int i = 0; i < {steps}; ++i) {{"
+        yield f"    const int j = i * {WARP} + lane;"
+        yield f"    place{whole.output}[i] = j < {whole.size} ? {self.name}_{whole.output}[j] : (short)-1;"
+        yield "}"
+        yield "for (int r = 0; r < count; ++r) {"
+        yield f"    {self.scalar} *const to = p{whole.output} + (first + r) * {whole.size};"
+        yield f"    const {self.scalar} *const from = own + {whole.slot * WARP} + r * {whole.pitch};"
+        yield "    #pragma unroll"
+        yield f"    for (int i = 0; i < {steps}; ++i) {{"
+        yield f"        const int j = i * {WARP} + lane, place = place{whole.output}[i];"
+        yield f"        if (j < {whole.size}) to[j] = place < 0 ? ({self.scalar})0 : from[place];"
+        yield "    }"
+        yield "}"
 
     # ---- slices of results -----------------------------------------------------------------------------
 
@@ -283,7 +349,7 @@ class _KernelText:
             if run and (full or self.stores[run[-1]] != (output, j - 1)):
                 yield self._span(run)
                 run = []
-            if output >= 0 and self.form.staged[output]:
+            if output >= 0 and self.form.staged[output] and output not in self.wholes:
                 run = [*run, k]
 
     def _span(self, run: list[int]) -> tuple[int, int, list[int]]:
@@ -299,6 +365,7 @@ class _KernelText:
 
     def text(self, block: int) -> Iterator[str]:
         parameters = ", ".join(self._parameters())
+        yield from map(self._table, self.wholes.values())
         yield f'extern "C" __global__ void __launch_bounds__({block}) {self.name}({parameters})'
         yield "{"
         yield f"    long long row = blockIdx.x * {block}LL + threadIdx.x;"
@@ -318,6 +385,10 @@ class _KernelText:
         yield from self._places()
         for line in self._body():
             yield f"    {line}"
+        if self.wholes:
+            yield "    __syncwarp();"
+        for whole in self.wholes.values():
+            yield from (f"    {line}" for line in self._stored_whole(whole))
         yield "}"
         yield ""
 
@@ -349,7 +420,8 @@ class _KernelText:
                 yield f"    const long long i{d} = left % extent{d}; left /= extent{d};"
             yield "    const long long i0 = left;"
         direct = [k for k in range(self.inputs) if k not in self.slots]
-        direct += [k for k in range(self.inputs, len(self.sizes)) if not self._is_sliced(k)]
+        outputs = range(self.inputs, len(self.sizes))
+        direct += [k for k in outputs if k not in self.wholes and not self._is_sliced(k)]
         for k in direct:
             const = "const " if k < self.inputs else ""
             place = " + ".join(f"{index} * step{k}_{d}" for d, index in enumerate(indices))
@@ -373,6 +445,10 @@ class _KernelText:
 
         def store(k: int, value: str) -> list[str]:
             output, j = self.stores[k]
+            if (whole := self.wholes.get(output)) is not None:
+                column = whole.columns.get(j)
+                place = f"own[{whole.slot * WARP} + lane * {whole.pitch} + {column}]"
+                return [] if column is None else [f"{place} = {value};"]
             part = self.slices.get(k)
             if part is None:
                 return [f"x{output}[{j} * core{output}] = {value};"]

@@ -8,8 +8,9 @@ computes in float64, or in float32 when all inputs are float32.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import ctypes
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from math import prod
 from typing import Any, NamedTuple
@@ -261,22 +262,75 @@ class CudaFunction(NamedTuple):
     shared: int
 
 
-class Launch(NamedTuple):
-    """Code, how many blocks of it, extents of axes, and strides of each operand."""
+class Launch:
+    """A function of CUDA with all its arguments but the arrays' addresses.
 
-    code: CudaFunction
-    blocks: int
-    extents: tuple[Any, ...]
-    strides: tuple[tuple[Any, ...], ...]
+    The driver takes the arguments as one packed block: each of them has eight bytes. It stands behind the
+    words by which the driver finds it, and each call has a copy of its own, as other threads may call, too.
+    """
+
+    def __init__(
+        self, code: CudaFunction, blocks: int, extents: Sequence[int], strides: Sequence[Sequence[int]]
+    ) -> None:
+        import cupy
+
+        self.code, self._function, self._run = code, code.function.kernel.ptr, cupy.cuda.driver.launchKernel
+        self._shape = (blocks, 1, 1, code.block, 1, 1, code.shared)
+        arguments, self._places = [*extents], []
+        for own in strides:
+            self._places.append(_BEFORE + len(arguments))
+            arguments += (0, *own)
+        words = [_BUFFER, 0, _SIZE, 0, _END, _WORD * len(arguments), *arguments]
+        self._words = ctypes.c_int64 * len(words)
+        self._filled = bytes(self._words(*words))
+
+    def __call__(self, addresses: Iterable[int], stream: int) -> None:
+        words = self._words.from_buffer_copy(self._filled)
+        here = ctypes.addressof(words)
+        words[1], words[3] = here + _WORD * _BEFORE, here + _WORD * (_BEFORE - 1)
+        for place, address in zip(self._places, addresses, strict=True):
+            words[place] = address
+        self._run(self._function, *self._shape, stream, 0, here)
 
 
-class Plan(NamedTuple):
-    """All that arrays of the same shapes, strides and types have in common."""
+_WORD = 8  # bytes
+_BUFFER, _SIZE, _END = 1, 2, 0  # of the driver: what the next word points to
+_BEFORE = 6  # words before the arguments: three pairs, of which the last one is the end and the size
+
+
+class Prepared(NamedTuple):
+    """A call of which only the arrays' addresses are open: the same for arrays of the same layout."""
+
+    device: int
+    dtype: Any
+    results: tuple[tuple[Shape, tuple[int, ...]], ...]  # shapes of new results, and strides in numbers
+    constants: tuple[int, ...]  # address of the robot's numbers, where they are an argument
+    launches: tuple[Launch, ...]
+
+    def is_here(self) -> bool:
+        """True if its device is the thread's, and then its context is there for the driver."""
+        from cupy.cuda import runtime
+
+        if runtime.getDevice() != self.device:
+            return False
+        runtime.setDevice(self.device)
+        return True
+
+    def __call__(self, addresses: Sequence[int], stream: int) -> None:
+        """Put the call on a stream; addresses of the inputs and then of the results."""
+        for launch in self.launches:
+            launch((*self.constants, *addresses), stream)
+
+
+@dataclass(eq=False)
+class Plan:
+    """All that arrays of the same shapes, strides and types, on the same device, have in common."""
 
     dtype: Any
     batch: Shape
     axes: tuple[int, ...] | None  # of a result laid out batch last, the leading axes in memory; None: rows
-    launches: dict[tuple[Any, ...], tuple[Launch, ...]]  # by the strides of the results
+    launches: dict[tuple[Any, ...], tuple[Launch, ...]] = field(default_factory=dict)  # by results' strides
+    prepared: Prepared | None = None  # with new results, of arrays that are read where they are
 
 
 class OnGpu:
@@ -288,6 +342,7 @@ class OnGpu:
         self._form, self._numbers = form_of(specification)
         self._constants: dict[tuple[str, int], Any] = {}  # the robot's numbers, by type and device
         self._plans: dict[Any, Plan] = {}
+        self.prepared: dict[Any, Prepared] = {}  # by the layouts of arrays of other libraries
         self._codes: dict[tuple[str, Access, int], tuple[CudaFunction, ...]] = {}  # by type, form and device
 
     def __call__(self, arrays: Sequence[Any], out: Any) -> Any:
@@ -297,13 +352,16 @@ class OnGpu:
             raise wrong_count(self.name, self.inputs, arrays)
         if any(isinstance(x, list | tuple) for x in arrays):
             arrays = self._with_lists(arrays)
-        key = tuple((x.shape, x.strides, x.dtype.char) for x in arrays if isinstance(x, cupy.ndarray))
-        plan = self._plans.get(key) if len(key) == len(arrays) else None
+        known = [x for x in arrays if isinstance(x, cupy.ndarray)]
+        key = tuple([(x.shape, x.strides, x.dtype.char, x.device.id) for x in known])
+        plan = self._plans.get(key) if len(known) == len(arrays) else None
         if plan is None:
             plan = self._planned(arrays)
             if len(self._plans) >= MOST_PLANS:
                 self._plans.clear()
             self._plans[key] = plan
+        elif out is None and plan.prepared is not None and plan.prepared.is_here():
+            return self._at_once(plan, plan.prepared, arrays)
         device = _device(self.inputs, arrays)
         with cupy.cuda.Device(device):
             inputs = [_typed(x, plan.dtype) for x in arrays]
@@ -311,8 +369,39 @@ class OnGpu:
                 inputs.insert(0, self._constant(plan.dtype, device))
             targets = self._targets(plan, inputs, out, device)
             self._launch(plan, inputs, targets, device)
+            if out is None and plan.prepared is None:
+                plan.prepared = self._prepared(plan, arrays, inputs, targets, device)
             results = _given_back(targets, out)
         return results if len(results) > 1 else results[0]
+
+    def _at_once(self, plan: Plan, prepared: Prepared, arrays: Sequence[Any]) -> Any:
+        """The results of a call that has been made with arrays of the same layout."""
+        import cupy
+
+        results = [_new(plan, shape) for shape in self.outputs]
+        prepared([x.data.ptr for x in (*arrays, *results)], cupy.cuda.get_current_stream().ptr)
+        return tuple(results) if len(results) > 1 else results[0]
+
+    def _prepared(
+        self, plan: Plan, arrays: Sequence[Any], inputs: Sequence[Any], targets: Sequence[Any], device: int
+    ) -> Prepared | None:
+        """The call that was made just now, for other arrays of the same layout; None: it is made anew."""
+        before = len(inputs) - len(arrays)
+        if self._loop is not None or any(x is not y for x, y in zip(arrays, inputs[before:], strict=True)):
+            return None
+        results = tuple((y.shape, tuple(s // y.dtype.itemsize for s in y.strides)) for y in targets)
+        launches = plan.launches.get(tuple(y.strides for y in targets), ())  # none for an empty batch
+        constants = tuple(int(x.data.ptr) for x in inputs[:before])
+        return Prepared(device, plan.dtype, results, constants, launches)
+
+    def prepare(self, layout: Any, arrays: Sequence[Any]) -> None:
+        """Keep what was prepared for these arrays under what another library calls their layout."""
+        key = tuple([(x.shape, x.strides, x.dtype.char, x.device.id) for x in arrays])
+        plan = self._plans.get(key)
+        if plan is not None and plan.prepared is not None:
+            if len(self.prepared) >= MOST_PLANS:
+                self.prepared.clear()
+            self.prepared[layout] = plan.prepared
 
     @cached_property
     def _loop(self) -> LoopOnGpu | None:
@@ -355,7 +444,7 @@ class OnGpu:
         axes = None
         if batch_is_adjacent(batch, rows, core, leading.shape[-1]):
             axes = order_of_axes(batch, rows)
-        return Plan(np.dtype(np.float32 if single else np.float64), batch, axes, {})
+        return Plan(np.dtype(np.float32 if single else np.float64), batch, axes)
 
     def _constant(self, dtype: Any, device: int) -> Any:
         import cupy
@@ -395,22 +484,20 @@ class OnGpu:
     # ---- running ---------------------------------------------------------------------------------------
 
     def _launch(self, plan: Plan, inputs: Sequence[Any], targets: Sequence[Any], device: int) -> None:
+        import cupy
+
         if not prod(plan.batch):
             return
         if self._loop is not None:
             self._run_loop(self._loop, plan, inputs, targets)
             return
-        key = (device, *(y.strides for y in targets))
+        key = tuple(y.strides for y in targets)
         launches = plan.launches.get(key)
         if launches is None:
             launches = plan.launches[key] = self._launches(plan, inputs, targets, device)
-        arrays = (*inputs, *targets)
+        stream = cupy.cuda.get_current_stream().ptr
         for launch in launches:
-            arguments = [*launch.extents]
-            for x, strides in zip(arrays, launch.strides, strict=True):
-                arguments += (x, *strides)
-            code = launch.code
-            code.function((launch.blocks,), (code.block,), tuple(arguments), shared_mem=code.shared)
+            launch([x.data.ptr for x in (*inputs, *targets)], stream)
 
     def _run_loop(self, loop: LoopOnGpu, plan: Plan, inputs: Sequence[Any], targets: Sequence[Any]) -> None:
         """Runs the loop: all rows of the batch, along one axis, are its instances."""
@@ -435,8 +522,8 @@ class OnGpu:
         operands += [_operand(plan.batch, y, shape) for y, shape in zip(targets, self.outputs, strict=True)]
         known = layout_of(plan.batch, operands)
         form = Access(len(known.extents), tuple(x.staged for x in known.operands), most_shared(device))
-        extents = (np.int64(known.rows), *(np.int64(extent) for extent in known.extents[1:]))
-        strides = tuple(tuple(np.int64(s) for s in (*x.rows, x.core)) for x in known.operands)
+        extents = (known.rows, *known.extents[1:])
+        strides = [(*x.rows, x.core) for x in known.operands]
         return tuple(
             Launch(code, -(-known.rows // code.block), extents, strides)
             for code in self._code(scalar, form, device)

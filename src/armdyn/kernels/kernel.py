@@ -19,7 +19,7 @@ from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 import numpy as np
 from numpy import ndarray
 
-from armdyn.expression import shown
+from armdyn.expression import ArmdynError, shown
 from armdyn.kernels.arrays import FLOAT32, FLOAT64, Specification, checked_inputs, checked_out
 from armdyn.kernels.llvm.compiled import Compiled
 from armdyn.kernels.llvm.machine import lock
@@ -105,6 +105,7 @@ _PLAIN = frozenset({np.ndarray, list, tuple, float, int})
 
 default: list[Backend] = ["compiled"]
 chosen: ContextVar[Backend] = ContextVar("armdyn.backend")  # not set outside any `with`
+ever_chosen: list[Backend] = []  # empty as long as nobody has: then a call need not ask which it is
 
 
 def set_backend(name: Backend) -> None:
@@ -113,6 +114,7 @@ def set_backend(name: Backend) -> None:
     This holds for all threads, outside any `with armdyn.backend(…)`.
     """
     default[0] = _checked(name)
+    ever_chosen[:] = [name]
 
 
 def get_backend() -> Backend:
@@ -120,10 +122,15 @@ def get_backend() -> Backend:
     return chosen.get(default[0])
 
 
+def _not_made(arrays: tuple[Any, ...]) -> None:
+    """Stands for the quick call of a kernel that is not compiled yet."""
+
+
 @contextmanager
 def backend(name: Backend) -> Iterator[None]:
     """Use a backend within a `with` block, in this thread or asynchronous task; blocks may be nested."""
     token = chosen.set(_checked(name))
+    ever_chosen[:] = [name]
     try:
         yield
     finally:
@@ -184,7 +191,9 @@ def opaque(call: F) -> F:
     return call
 
 
-def _traced(kernel: Kernel, arrays: tuple[Any, ...], out: Any) -> Any:
+def _traced(kernel: Kernel, arrays: tuple[Any, ...], out: Any, near: Any = None) -> Any:
+    if near is not None:
+        raise kernel.not_near()
     return library("torch").call(kernel, arrays, out)
 
 
@@ -197,7 +206,7 @@ class Kernel:
             None  # what makes it in another process, as pickle has it
         )
         self._runs: dict[str, Runner] = {}
-        self._quick = _Quick()
+        self.quick: Callable[..., Any] = _not_made  # of a tuple of plain vectors; of all else it gives None
 
     @classmethod
     def of(cls, name: str, program: Program) -> Kernel:
@@ -229,7 +238,7 @@ class Kernel:
                 if backend not in self._runs:
                     run = self._runs[backend] = BACKENDS[backend](self.specification)
                     if isinstance(run, Compiled):
-                        self._quick[backend] = run.quick
+                        self.quick = run.quick
         return self._runs[backend]
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
@@ -237,28 +246,30 @@ class Kernel:
         return self.call(arrays, out)
 
     @opaque
-    def call(self, arrays: tuple[Any, ...], out: Any) -> Any:
-        """The same, quicker, as Python has no keywords to sort out."""
-        if out is None:
-            result = self._quick[chosen.get(default[0])](*arrays)
+    def call(self, arrays: tuple[Any, ...], out: Any, near: Any = None) -> Any:
+        """The same, quicker, as Python has no keywords to sort out.
+
+        `near` is where closed chains are when their assembly begins: for kernels that assemble.
+        """
+        if out is None and near is None and (not ever_chosen or get_backend() == "compiled"):
+            result = self.quick(arrays)
             if result is not None:
                 return result
+        if near is not None:
+            raise self.not_near()
         for x in arrays:
             if type(x) is not ndarray and (own := library_of(arrays)):
                 return own.call(self, arrays, out)
         return self.on(get_backend())(arrays, out)
 
+    def not_near(self) -> ArmdynError:
+        """The error where postures to begin with are given and nothing is assembled from them."""
+        return ArmdynError(f"near: given to {self.specification.name} of a robot without loops; leave it out")
+
     def compile(self) -> None:
         """Make all compiled code ready, for single calls and for batches."""
         run: Any = self.on("compiled")
         run.get_ready()
-
-
-class _Quick(dict[str, Callable[..., Any]]):
-    """The quick calls of a kernel by backend. Where there is none, or not yet, it does nothing."""
-
-    def __missing__(self, backend: str) -> Callable[..., Any]:
-        return lambda *_: None
 
 
 Key: TypeAlias = str | tuple[Any, ...]

@@ -45,8 +45,8 @@ class Assembled(Kernel):
         super().__init__(Specification("positions", inputs, outputs, _no_program, identity))
         self.assembly, self.speeds = kernel.assembly, kernel.speeds
 
-    def call(self, arrays: tuple[Any, ...], out: Any) -> Any:
-        return self.assembly(*arrays)
+    def call(self, arrays: tuple[Any, ...], out: Any, near: Any = None) -> Any:
+        return self.assembly(*arrays, near)
 
 
 def _no_program() -> Any:
@@ -137,8 +137,28 @@ def run(kernel: Kernel, tensors: Sequence[Any], out: Any = None) -> list[Any]:
             'tensors on a GPU need CuPy: pip install "armdyn[cuda]", or move them to the CPU'
         ) from None
     device = tensors[0].device
+    runner: Any = kernel.on("cuda")
+    layout = (device.index, *[(x.shape, x.stride(), x.dtype) for x in tensors])
+    prepared = runner.prepared.get(layout)
+    plain = out is None and not any(x.is_neg() for x in tensors)
+    if plain and prepared is not None and prepared.is_here():
+        return _run_prepared(prepared, tensors, device)
     with cupy.cuda.Device(device.index), _stream(cupy, device):
-        return _run_on(kernel, tensors, out, cupy.from_dlpack, torch.from_dlpack)
+        found = _run_on(kernel, tensors, out, cupy.from_dlpack, torch.from_dlpack)
+        if plain:
+            runner.prepare(layout, [cupy.from_dlpack(x.detach()) for x in tensors])
+        return found
+
+
+def _run_prepared(prepared: Any, tensors: Sequence[Any], device: Any) -> list[Any]:
+    """Results of a call that has been made with tensors of the same layout."""
+    dtype = tensors[0].dtype
+    results = [
+        torch.empty_strided(shape, strides, dtype=dtype, device=device) for shape, strides in prepared.results
+    ]
+    stream = torch._C._cuda_getCurrentRawStream(device.index)
+    prepared([x.data_ptr() for x in (*tensors, *results)], stream)
+    return results
 
 
 def _run_on(
@@ -224,22 +244,25 @@ def apply(kernel: Kernel, arrays: Sequence[Any]) -> tuple[Any, ...]:
     """The results of a kernel with gradients, under any transform."""
     if not is_watched(arrays):
         return tuple(run(kernel, arrays))
-    return _Differentiable.apply(kernel, *arrays)  # type: ignore[no-any-return]
+    transformed = torch._C._are_functorch_transforms_active()
+    of = _Differentiable if transformed else _Recorded
+    return of.apply(kernel, *arrays)  # type: ignore[no-any-return]
 
 
-class _Differentiable(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
-    """The operator for eager calls. By itself it takes no part in the derivatives of torch.func."""
+def _numbers(kernel: Kernel, arrays: Sequence[Any]) -> tuple[Any, ...]:
+    if not is_watched(arrays):
+        return tuple(run(kernel, arrays))
+    return tuple(evaluate(handle_of(kernel), list(arrays)))
+
+
+class _Recorded(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
+    """The operator for eager calls outside of torch.func. PyTorch makes less ado of this form."""
 
     @staticmethod
-    def forward(kernel: Kernel, *arrays: Any) -> tuple[Any, ...]:
-        if not is_watched(arrays):
-            return tuple(run(kernel, arrays))
-        return tuple(evaluate(handle_of(kernel), list(arrays)))
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        kernel, *arrays = inputs
-        _keep(ctx, kernel, arrays, output)
+    def forward(ctx: Any, kernel: Kernel, *arrays: Any) -> tuple[Any, ...]:
+        found = _numbers(kernel, arrays)
+        _keep(ctx, kernel, arrays, found)
+        return found
 
     @staticmethod
     def backward(ctx: Any, *cotangents: Any) -> tuple[Any, ...]:
@@ -248,6 +271,19 @@ class _Differentiable(torch.autograd.Function):  # type: ignore[misc, unused-ign
     @staticmethod
     def jvp(ctx: Any, _: None, *tangents: Any) -> tuple[Any, ...]:
         return _tangents(ctx, tangents)
+
+
+class _Differentiable(_Recorded):
+    """The same under transforms. By itself the operator takes no part in the derivatives of torch.func."""
+
+    @staticmethod
+    def forward(kernel: Kernel, *arrays: Any) -> tuple[Any, ...]:  # type: ignore[override]
+        return _numbers(kernel, arrays)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        kernel, *arrays = inputs
+        _keep(ctx, kernel, arrays, output)
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, kernel: Kernel, *arrays: Any) -> tuple[Any, Any]:
@@ -379,7 +415,7 @@ def column(x: Any, first: Any) -> Any:
 
 def _checked(function: str, inputs: Sequence[tuple[str, int]], arrays: Sequence[Any]) -> list[Any]:
     """The arguments of a function as dense tensors of one dtype on one device; lists are read as numbers."""
-    if all(map(_is_usual, arrays)):
+    if _are_usual(arrays):
         return list(arrays)
     first = next((x for x in arrays if isinstance(x, torch.Tensor)), None)
     device = torch.device("cpu") if first is None else first.device
@@ -404,11 +440,22 @@ def _checked(function: str, inputs: Sequence[tuple[str, int]], arrays: Sequence[
     return [x.to(torch.float64) for x in tensors] if mixed else tensors
 
 
-def _is_usual(x: Any) -> bool:
-    """True for the usual case, quickly checked: a plain float64 tensor on the CPU."""
-    if type(x) is not torch.Tensor or not x.is_cpu or x.dtype is not torch.float64:
+def _are_usual(arrays: Sequence[Any]) -> bool:
+    """True for the usual case, quickly checked: plain tensors of one dtype on the CPU or one GPU."""
+    first = arrays[0]
+    if type(first) not in _PLAIN or first.dtype not in _DTYPES:
         return False
-    return x.layout is torch.strided and not x.is_nested
+    dtype, device = first.dtype, first.device
+    if device.type not in _DEVICES:
+        return False
+    return all(
+        type(x) in _PLAIN
+        and x.dtype is dtype
+        and x.device == device
+        and x.layout is torch.strided
+        and not x.is_nested
+        for x in arrays
+    )
 
 
 def _check_kind(name: str, x: Any) -> None:

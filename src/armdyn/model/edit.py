@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 from armdyn.expression import ZERO, ArmdynError, Expression, shown
 from armdyn.model.bodies import impossible_bodies
 from armdyn.model.closures import ClosingJoint, Relation, settled
-from armdyn.model.errors import ModelError, number, numbers, plain, table, three, word
+from armdyn.model.errors import ModelError, number, numbers, plain, table, three
 from armdyn.model.friction import SINGLE, TERMS, FrictionCoefficients, levels
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, Tensor, asymmetry, matrix_tensor, tensor
 from armdyn.model.parts import JointSpring, Link, Motor, PointSpring, Transform
@@ -74,10 +74,13 @@ def point_named(model: RobotModel, link: str | None, at: At) -> tuple[str, Trans
             if problem := symbol_name_problem(symbol):
                 raise ModelError(f"at: symbol {shown(symbol)}: {problem}; a point stands still in its link")
         return name, frame @ Transform(p=place), f"the point [{', '.join(map(str, place))}] of {label}"
-    if word("at", at, ("frame", "com")) == "frame":
+    if at not in ("frame", "com"):
+        raise ModelError(f"at: found {shown(at)}; allowed: 'frame', 'com', or a point [x, y, z]")
+    if at == "frame":
         return name, frame, label
     if link is None or name == model.root:
-        raise ModelError("at: 'com' is the centre of mass of a link; link= names one")
+        known = listed(list(model.index))
+        raise ModelError(f"at: 'com' is the centre of mass of a link, and {label} has none; links: {known}")
     own = model.links[model.index[name]].inertia
     if Expression.of(own.mass).is_zero:
         raise ModelError(
@@ -486,11 +489,11 @@ def with_symbols(model: RobotModel, values: Mapping[str, object]) -> RobotModel:
     exact = _exact_values(values, known, known)
     constants = {name: x for name, x in exact.items() if x is None or not x.symbols()}
     changed = replace(model, symbols=tuple((known | constants).items()), choice=None)
-    changed = with_expressions(
-        changed, {name: x for name, x in exact.items() if x is not None and x.symbols()}
-    )
-    before = set(impossible_bodies(model))
-    for problem in impossible_bodies(changed):
+    others = {name: x for name, x in exact.items() if x is not None and x.symbols()}
+    changed = with_expressions(changed, others) if others else changed
+    problems = list(impossible_bodies(changed))
+    before = set(impossible_bodies(model)) if problems else set()
+    for problem in problems:
         if problem not in before:
             raise ModelError(f"{listed(list(values))}: {problem}")
     return changed

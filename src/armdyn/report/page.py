@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from hashlib import sha256
 from html import escape
 from importlib.resources import files
 from itertools import groupby
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -372,9 +374,9 @@ class Made:
     source: str  # where the description comes from; empty: from a program
 
     @classmethod
-    def of(cls, robot: Robot, day: Day) -> Made:
+    def of(cls, robot: Robot | None, day: Day) -> Made:
         """`day` as given; without one, what $SOURCE_DATE_EPOCH says, or today."""
-        return cls(_day(day), _source(robot))
+        return cls(_day(day), "" if robot is None else _source(robot))
 
     def line(self) -> Markup:
         day = f"{self.day.day} {_MONTHS[self.day.month - 1]} {self.day.year}"
@@ -440,6 +442,32 @@ class Live:
     body: Markup
     policy: str  # of the page: which scripts may run
     style: str
+
+    @classmethod
+    def of(cls, title: str, scripts: Iterable[str], data: Any, style: str) -> Live:
+        """A section that is hidden until its scripts show it. Nothing in them comes from names: these are
+        data, which they find as JSON."""
+        here = files("armdyn.report")
+        texts = [here.joinpath("elements.js").read_text("utf-8"), *scripts]
+        script = "(() => {\n'use strict';\n" + "\n".join(texts) + "})();\n"
+        body = tag(
+            "section",
+            tag("h2", title),
+            tag("div", id="live-part"),
+            tag("script", _json(data), type="application/json", id="live-data"),
+            tag("script", Markup(script)),
+            id="live",
+            hidden="",
+        )
+        link = tag("p", tag("a", title, href="#live"), id="live-link", hidden="")
+        digest = b64encode(sha256(script.encode()).digest()).decode()
+        return cls(link, body, f"{POLICY}; script-src 'sha256-{digest}'", style)
+
+
+def _json(data: Any) -> Markup:
+    """Data as JSON that no name can end: every < is written as an escape."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return Markup(text.replace("<", "\\u003c"))
 
 
 @dataclass

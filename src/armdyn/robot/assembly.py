@@ -9,16 +9,17 @@ rounding.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from armdyn.dynamics.closures import Following, turned
 from armdyn.expression.functions import larger, select, sqrt
-from armdyn.kernels import Kernel
+from armdyn.kernels import Kernel, Specification
 from armdyn.kernels.arrays import (
     Floats,
     Numbers,
@@ -32,13 +33,14 @@ from armdyn.kernels.arrays import (
     real_array,
     zeros_by_instance,
 )
-from armdyn.kernels.kernel import library_of, opaque
+from armdyn.kernels.kernel import get_backend, library_of, opaque
+from armdyn.kernels.llvm.compiled import single_call
 from armdyn.kernels.loop_kernel import LoopKernel
 from armdyn.model import Mechanism
 from armdyn.model.errors import ModelError
 from armdyn.model.robot_model import RobotModel
 from armdyn.program import Program, record
-from armdyn.program.loops import Argument, Call, Fetch, Local, Loop, Save, Set, While
+from armdyn.program.loops import Argument, Block, Call, Fetch, Local, Loop, Save, Set, While
 from armdyn.robot.closing import Closed, least_follower
 
 # ------------------------------------------------------------------------------------------------------------
@@ -125,17 +127,25 @@ def assembly_loop(closed: Closed, fine: float = FINE) -> Loop:
     how many steps gaped. Where no way leads to x, y is the last posture on it.
     """
     n, positions = closed.model.mechanism.n, closed.positions
-    x, y, state, going = Local("x", n), Local("y", positions), Local("state", 3), Local("going", 1)
-    good, trust = Local("good", positions), Local("trust", 2)
+    x, y, state = Local("x", n), Local("y", positions), Local("state", 3)
     X, START = Argument("x", n), Argument("start", positions)
     Y, STATE = Argument("y", positions, written=True), Argument("state", 3, written=True)
+    steps, programs = _steps(closed, fine, x, START, y, state)
+    body = (Fetch(x.all, X), *steps, Save(Y, 0, y.all), Save(STATE, 0, state.all))
+    return Loop("assembly", (), (X, START, Y, STATE), body, programs)
+
+
+def _steps(
+    closed: Closed, fine: float, x: Local, START: Argument, y: Local, state: Local
+) -> tuple[Block, dict[str, Program]]:
+    """Statements that find y at x, beginning at START, and their programs."""
+    going, good, trust = Local("going", 1), Local("good", closed.positions), Local("trust", 2)
     step = Call(
         "step",
         (y.all, x.all, state[2], good.all, trust.all),
         (y.all, state.all, good.all, trust.all, going.all),
     )
     body = (
-        Fetch(x.all, X),
         Fetch(y.all, START),
         Fetch(good.all, START),
         Set(trust[0], 0),
@@ -143,11 +153,8 @@ def assembly_loop(closed: Closed, fine: float = FINE) -> Loop:
         Set(going.all, 1),
         While(going.all, (step,), MOST),
         Call("checked", (y.all, state[0]), (state[0],)),
-        Save(Y, 0, y.all),
-        Save(STATE, 0, state.all),
     )
-    programs = {"step": _step(closed, fine), "checked": _checked(closed, fine)}
-    return Loop("assembly", (), (X, START, Y, STATE), body, programs)
+    return body, {"step": _step(closed, fine), "checked": _checked(closed, fine)}
 
 
 def _checked(closed: Closed, fine: float) -> Program:
@@ -211,6 +218,61 @@ def _step(closed: Closed, fine: float) -> Program:
     return record(function, inputs, outputs)
 
 
+def assembled_loop(closed: Closed, function: Program, posture: bool) -> Loop:
+    """A function of all positions, its first input, from coordinates: assembly and function in one.
+
+    It takes the coordinates, the function's other inputs, and where to begin; or a `posture` in the place of
+    the first and the last. Its last result is positive where the caller has to look closer: loops are open
+    or the posture is singular, a turn may have to be taken off, or the posture given was not closed.
+    """
+    model, positions = closed.model, closed.positions
+    (first, _), *others = function.inputs
+    given = [Argument(name, size) for name, size in others]
+    Q = Argument(first, positions if posture else model.mechanism.n)
+    START = Q if posture else Argument("near", positions)
+    x, y, state = Local("x", model.mechanism.n), Local("y", positions), Local("state", 3)
+    start, parts = Local("start", positions), [Local(name, size) for name, size in others]
+    results = [Local(f"result{k}", prod(shape)) for k, (_, shape) in enumerate(function.outputs)]
+    declines = Local("declines", 1)
+    outputs = [Argument(f"y{k}", part.size, written=True) for k, part in enumerate([*results, declines])]
+    steps, programs = _steps(closed, FINE, x, START, y, state)
+    programs |= {"function": function, "declines": _declines(closed, posture)}
+    if posture:
+        programs["coordinates"] = record(
+            lambda y: [[y[i] for i in model.mechanism.free]], [("y", positions)], [("x", (x.size,))]
+        )
+    body = (
+        *(Fetch(part.all, source) for part, source in zip(parts, given, strict=True)),
+        Fetch(start.all, START),
+        Call("coordinates", (start.all,), (x.all,)) if posture else Fetch(x.all, Q),
+        *steps,
+        Call("declines", (y.all, x.all, start.all, state.all), (declines.all,)),
+        Call("function", (y.all, *(part.all for part in parts)), tuple(part.all for part in results)),
+        *(Save(out, 0, part.all) for out, part in zip(outputs, [*results, declines], strict=True)),
+    )
+    inputs = (Q, *given) if posture else (Q, *given, START)
+    return Loop(f"{function.outputs[0][0]} with assembly", (), (*inputs, *outputs), body, programs)
+
+
+def _declines(closed: Closed, posture: bool) -> Program:
+    """1 where what `assembled_loop` found is not to be handed out."""
+    free, units = closed.model.mechanism.free, closed.units.tolist()
+
+    def function(y: list[Any], x: list[Any], start: list[Any], state: list[Any]) -> Any:
+        found = select(SINGULAR - state[1], 1, state[0])
+        if posture:
+            gone = [abs(a - b) - CLOSED * unit for a, b, unit in zip(y, start, units, strict=True)]
+        else:
+            gone = [abs(goal - start[i]) - TURN for goal, i in zip(x, free, strict=True)]
+        for far in gone:
+            found = select(far, 1, found)
+        return [found]
+
+    positions = closed.positions
+    inputs = [("y", positions), ("x", len(free)), ("start", positions), ("state", 3)]
+    return record(function, inputs, [("declines", (1,))])
+
+
 def _largest(values: list[Any]) -> Any:
     found = values[0]
     for x in values[1:]:
@@ -244,6 +306,9 @@ class Assembly:
 
         Of CuPy arrays it is computed on the GPU; to see whether it succeeded, it waits for that.
         """
+        found = self._at_once((q,), near)
+        if found is not None:
+            return found  # type: ignore[no-any-return]
         given = self._numbers("q", q, self.model.mechanism.n)
         if not is_cupy(given):
             return self._found(given, near)
@@ -253,8 +318,8 @@ class Assembly:
     def _found(self, given: np.ndarray, near: Any) -> Floats:
         if near is None and given.shape[-1:] == (self.model.mechanism.positions,):
             return self._posture(given)
-        x, target, y, state = self._followed(given, near)
-        self._check(x, target, y, state)
+        x, target, start, y, state = self._followed(given, near)
+        self._check(x, target, start, y, state)
         if target is not x:
             y[:, list(self.model.mechanism.free)] = x
         found = y.reshape(*given.shape[:-1], y.shape[-1])
@@ -268,7 +333,7 @@ class Assembly:
         singular posture, rounding would decide where it leads.
         """
         given = real_array("q", q, f"numbers (..., {self.model.mechanism.n})", ModelError)
-        _, target, y, state = self._followed(given, None)
+        _, target, _, y, state = self._followed(given, None)
         fine = (state[:, 0] <= 0) & (state[:, 1] >= margin)
         at = np.broadcast_to(self._start, y.shape)
         for k in range(1, legs + 1 if legs > 1 else 1):
@@ -289,16 +354,20 @@ class Assembly:
 
     def _followed(
         self, given: np.ndarray, near: Any
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Coordinates (N, n), the same without turns, positions (N, positions) there, how it ended (N, 3)."""
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Coordinates (N, n), the same without turns, where it begins, positions there, how it ended (N, 3).
+
+        Positions are (N, positions); where all begin at one posture, (1, positions).
+        """
         mechanism = self.model.mechanism
         if given.shape[-1:] != (mechanism.n,):
-            allowed = f"(..., {mechanism.n}), or all positions (..., {mechanism.positions})"
+            allowed = f"(..., {mechanism.n})"
+            allowed += f", or all positions (..., {mechanism.positions})" if near is None else " beside near"
             raise ModelError(f"q: expected {allowed}, found {given.shape}")
         x = _doubles(given).reshape(-1, mechanism.n)
         target = self._without_turns(x) if near is None else x
         start = self._start if near is None else self._beginnings(near, x, given.shape[:-1])
-        return x, target, *self.sought(target, start)
+        return x, target, start, *self.sought(target, start)
 
     def _beginnings(self, near: Any, x: np.ndarray, batch: tuple[int, ...]) -> np.ndarray:
         """Postures (N, positions) to begin with, one for each state; where the states x are."""
@@ -401,17 +470,22 @@ class Assembly:
         )
         return Kernel.of("velocities of positions", program)
 
-    def _check(self, x: np.ndarray, target: np.ndarray, y: np.ndarray, state: np.ndarray) -> None:
+    def _check(
+        self, x: np.ndarray, target: np.ndarray, start: np.ndarray, y: np.ndarray, state: np.ndarray
+    ) -> None:
         """Refuse states whose loops stay open or whose joints do not follow; NaN stays NaN."""
         open_loops, singular = state[:, 0] > 0, state[:, 1] < SINGULAR
         if not (open_loops | singular).any():
             return
-        x, target, y = (host(one) for one in (x, target, y))
+        x, target, start, y = (host(one) for one in (x, target, start, y))
         i = int((open_loops | singular).argmax())
         where = f"q = [{_text(x[i])}]"
         if len(x) > 1:
             where += f" (row {i})"
         free = list(self.model.mechanism.free)
+        beginning = f"[{_short(self.reference)}] in which the loops are closed"
+        if start is not self._start:
+            beginning = f"given, [{_short(start[i])}]"
         left = np.abs(target[i] - y[i, free]) / self.units[free]
         margin, stuck = least_follower(self.model, y[i])
         if left.max() < NEAR and margin < NEAR**2:
@@ -422,10 +496,7 @@ class Assembly:
             if margin < NEAR**2
             else ""
         )
-        raise LoopError(
-            f"{where}: {text}; no way was found there from the posture [{_short(self.reference)}] "
-            f"in which the loops are closed{end}"
-        )
+        raise LoopError(f"{where}: {text}; no way was found there from the posture {beginning}{end}")
 
     def stuck(self, y: np.ndarray) -> str:
         """Which joints do not follow the coordinates there."""
@@ -434,6 +505,16 @@ class Assembly:
     @cached_property
     def _kernel(self) -> LoopKernel:
         return LoopKernel(assembly_loop(Closed.of(self.model)))
+
+    @cached_property
+    def _at_once(self) -> AtOnce:
+        size = self.model.mechanism.positions
+        form = Specification("positions", (("q", size),), ((size,),), partial(_same, size), "")
+        return AtOnce(self, form)
+
+
+def _same(size: int) -> Program:
+    return record(lambda y: y, [("y", size)], [("positions", (size,))])
 
 
 def _doubles(x: np.ndarray) -> np.ndarray:
@@ -459,12 +540,77 @@ def _text(x: np.ndarray) -> str:
 # ---- kernels that take coordinates -------------------------------------------------------------------------
 
 
+class AtOnce:
+    """A function of all positions for one state, with their assembly, as one compiled call.
+
+    None where there is no such call or it declines: for batches, lists and other precisions, on the
+    evaluator, and where the loops stay open or the posture is singular. Then it goes step by step, which
+    finds the words.
+    """
+
+    def __init__(self, assembly: Assembly, function: Specification) -> None:
+        self.assembly, self.function = assembly, function
+        mechanism = assembly.model.mechanism
+        self._start = np.array(assembly._start[0])
+        self._sizes = (mechanism.n, mechanism.positions)
+        self._calls: dict[int, Callable[..., Any]] = {}  # by the size of q
+
+    def __call__(self, arrays: tuple[Any, ...], near: Any) -> Any:
+        q = arrays[0]
+        if type(q) is not np.ndarray or q.ndim != 1 or get_backend() != "compiled":
+            return None
+        call = self._calls.get(q.size) or self._made(q.size)
+        if q.size == self._sizes[0]:
+            return call((*arrays, self._start if near is None else near))
+        return call(arrays) if near is None else None
+
+    def get_ready(self) -> None:
+        for size in self._sizes:
+            self._made(size)
+
+    def _made(self, size: int) -> Callable[..., Any]:
+        call: Callable[..., Any] = _declining
+        if size in self._sizes and not self.function.loop:
+            call = single_call(self._form(size))
+        self._calls[size] = call if all(self.function.outputs) else partial(_number, call)
+        return self._calls[size]
+
+    def _form(self, size: int) -> Specification:
+        """Of coordinates and a posture near them, or of a posture."""
+        function, model = self.function, self.assembly.model
+        posture = size == self._sizes[1]
+        inputs = (("q", size), *function.inputs[1:], *([] if posture else [("near", self._sizes[1])]))
+
+        def loop() -> Loop:
+            return assembled_loop(Closed.of(model), function.program, posture)
+
+        return Specification(
+            f"{function.name} with assembly",
+            inputs,
+            (*(shape or (1,) for shape in function.outputs), (1,)),
+            lambda: function.program,
+            f"{function.identity} {model.mechanism!r} {model.choice!r} {posture}",
+            loop=loop,
+        )
+
+
+def _declining(arrays: tuple[Any, ...]) -> None:
+    """Where there is no call for one state."""
+
+
+def _number(call: Callable[..., Any], arrays: tuple[Any, ...]) -> Any:
+    """The number that an array of one holds."""
+    found = call(arrays)
+    return None if found is None else found[0]
+
+
 class ClosedKernel(Kernel):
     """A kernel whose first input, all positions, is assembled from the coordinates."""
 
     def __init__(self, kernel: Kernel, assembly: Assembly) -> None:
         super().__init__(kernel.specification)
         self.assembly = assembly
+        self._at_once = AtOnce(assembly, kernel.specification)
 
     @property
     def speeds(self) -> Kernel:
@@ -477,12 +623,23 @@ class ClosedKernel(Kernel):
         return ((mechanism.n, mechanism.positions), *super().sizes[1:])
 
     @opaque
-    def call(self, arrays: tuple[Any, ...], out: Any) -> Any:
+    def call(self, arrays: tuple[Any, ...], out: Any, near: Any = None) -> Any:
+        """The same, with assembly that begins at the postures `near` (..., positions)."""
+        if out is None:
+            found = self._at_once(arrays, near)
+            if found is not None:
+                return found
         library = library_of(arrays)
         if library is not None and not library.ASSEMBLES:
+            if near is not None:
+                raise ModelError("near: taken beside arrays of NumPy and CuPy, lists and numbers only")
             return library.call(self, arrays, out)
         q, *others = arrays
-        return super().call((self.assembly(q), *others), out)
+        return super().call((self.assembly(q, near), *others), out)
+
+    def compile(self) -> None:
+        super().compile()
+        self._at_once.get_ready()
 
 
 def refuse_loops(model: RobotModel, library: str) -> None:

@@ -83,6 +83,7 @@ class Robot(Shown):
     accelerations `qdd` and torques `tau` [N m or N] are (..., n) over the n moving joints and broadcast like
     NumPy's gufuncs; `out=` takes the result. `parameters` (..., p), where taken, replaces the robot's own
     parameter vector row by row; `symbols`, such as {"a2": 0.4, "m1": (...)}, replaces values of its symbols.
+    With loops, `near` (..., positions) is the posture from which they are closed, as `assembly` gives it.
 
         >>> robot = Robot.load("puma560")
         >>> tau = robot.inverse_dynamics(q, qd, qdd)  # (..., 6) torques for a motion
@@ -94,6 +95,8 @@ class Robot(Shown):
     `equations()`, `parameters`, `base_parameters()`. docs/functions.md lists every numeric function with
     shapes and units, docs/robots.md how robots are described, docs/changing.md how they are changed.
     """
+
+    __slots__ = ("_kernels",)  # read at every call: half as long as from a dict
 
     def __init__(self, model: RobotModel) -> None:
         if not isinstance(model, RobotModel):
@@ -464,6 +467,7 @@ class Robot(Shown):
         base: BaseMotion | None = None,
         parameters: Numbers | None = None,
         symbols: Symbols | None = None,
+        near: Numbers | None = None,
         out: Floats | None = None,
     ) -> Floats:
         """Torques (..., n) [N m or N] for a motion (7.42), by Newton–Euler (7.107)–(7.114).
@@ -483,9 +487,9 @@ class Robot(Shown):
         docs/torques.md goes on from here; `contributions` says what the torques consist of.
         """
         if wrench is None and base is None and parameters is None and symbols is None:
-            return self._kernels["inverse_dynamics"].call((q, qd, qdd), out)
+            return self._kernels["inverse_dynamics"].call((q, qd, qdd), out, near)
         given: dict[str, Any] = {"wrench": wrench, "parameters": parameters, **_base_inputs(base)}
-        return self._run("inverse_dynamics", (q, qd, qdd), out, symbols=symbols, **given)
+        return self._run("inverse_dynamics", (q, qd, qdd), out, symbols=symbols, near=near, **given)
 
     def forward_dynamics(
         self,
@@ -497,6 +501,7 @@ class Robot(Shown):
         base: BaseMotion | None = None,
         parameters: Numbers | None = None,
         symbols: Symbols | None = None,
+        near: Numbers | None = None,
         out: Floats | None = None,
     ) -> Floats:
         """Accelerations (..., n) [rad/s² or m/s²] under torques (7.115): the inverse of `inverse_dynamics`.
@@ -505,9 +510,9 @@ class Robot(Shown):
         docs/simulation.md.
         """
         if wrench is None and base is None and parameters is None and symbols is None:
-            return self._kernels["forward_dynamics"].call((q, qd, tau), out)
+            return self._kernels["forward_dynamics"].call((q, qd, tau), out, near)
         given: dict[str, Any] = {"wrench": wrench, "parameters": parameters, **_base_inputs(base)}
-        return self._run("forward_dynamics", (q, qd, tau), out, symbols=symbols, **given)
+        return self._run("forward_dynamics", (q, qd, tau), out, symbols=symbols, near=near, **given)
 
     def inertia(
         self,
@@ -515,12 +520,13 @@ class Robot(Shown):
         *,
         parameters: Numbers | None = None,
         symbols: Symbols | None = None,
+        near: Numbers | None = None,
         out: Floats | None = None,
     ) -> Floats:
         """Inertia matrix B(q), (..., n, n) (7.32) [kg m², kg m, kg]: symmetric, rotors included."""
         if parameters is None and symbols is None:
-            return self._kernels["inertia"].call((q,), out)
-        return self._run("inertia", (q,), out, parameters=parameters, symbols=symbols)
+            return self._kernels["inertia"].call((q,), out, near)
+        return self._run("inertia", (q,), out, parameters=parameters, symbols=symbols, near=near)
 
     def coriolis(
         self,
@@ -529,12 +535,13 @@ class Robot(Shown):
         *,
         parameters: Numbers | None = None,
         symbols: Symbols | None = None,
+        near: Numbers | None = None,
         out: Floats | None = None,
     ) -> Floats:
         """C(q, q̇), (..., n, n), Christoffel's choice (7.44)–(7.45): Ḃ − 2C is skew-symmetric."""
         if parameters is None and symbols is None:
-            return self._kernels["coriolis"].call((q, qd), out)
-        return self._run("coriolis", (q, qd), out, parameters=parameters, symbols=symbols)
+            return self._kernels["coriolis"].call((q, qd), out, near)
+        return self._run("coriolis", (q, qd), out, parameters=parameters, symbols=symbols, near=near)
 
     def gravity(
         self,
@@ -542,12 +549,13 @@ class Robot(Shown):
         *,
         parameters: Numbers | None = None,
         symbols: Symbols | None = None,
+        near: Numbers | None = None,
         out: Floats | None = None,
     ) -> Floats:
         """Gravity torques g(q), (..., n) (7.39) [N m or N]: what holds an arm without springs at rest."""
         if parameters is None and symbols is None:
-            return self._kernels["gravity"].call((q,), out)
-        return self._run("gravity", (q,), out, parameters=parameters, symbols=symbols)
+            return self._kernels["gravity"].call((q,), out, near)
+        return self._run("gravity", (q,), out, parameters=parameters, symbols=symbols, near=near)
 
     def springs(
         self,
@@ -555,6 +563,7 @@ class Robot(Shown):
         *,
         parameters: Numbers | None = None,
         symbols: Symbols | None = None,
+        near: Numbers | None = None,
         out: Floats | None = None,
     ) -> Floats:
         """Torques (..., n) [N m or N] that hold the robot against its springs, those of elastic joints too.
@@ -563,8 +572,8 @@ class Robot(Shown):
         NaN, unless it has neither a rest length nor a force.
         """
         if parameters is None and symbols is None:
-            return self._kernels["springs"].call((q,), out)
-        return self._run("springs", (q,), out, parameters=parameters, symbols=symbols)
+            return self._kernels["springs"].call((q,), out, near)
+        return self._run("springs", (q,), out, parameters=parameters, symbols=symbols, near=near)
 
     def friction(
         self,
@@ -573,6 +582,7 @@ class Robot(Shown):
         q: Numbers | None = None,
         parameters: Numbers | None = None,
         symbols: Symbols | None = None,
+        near: Numbers | None = None,
         out: Floats | None = None,
     ) -> Floats:
         """Friction torques (..., n) at joint velocities; sign(0) = 0.
@@ -584,8 +594,8 @@ class Robot(Shown):
         """
         given = (qd,) if not self._model.loops else (self._posture(q), qd)
         if parameters is None and symbols is None:
-            return self._kernels["friction"].call(given, out)
-        return self._run("friction", given, out, parameters=parameters, symbols=symbols)
+            return self._kernels["friction"].call(given, out, near)
+        return self._run("friction", given, out, parameters=parameters, symbols=symbols, near=near)
 
     def kinetic_energy(
         self,
@@ -594,12 +604,13 @@ class Robot(Shown):
         *,
         parameters: Numbers | None = None,
         symbols: Symbols | None = None,
+        near: Numbers | None = None,
         out: Floats | None = None,
     ) -> Scalars:
         """Kinetic energy T, (...) (7.31) [J]."""
         if parameters is None and symbols is None:
-            return self._kernels["kinetic_energy"].call((q, qd), out)
-        return self._run("kinetic_energy", (q, qd), out, parameters=parameters, symbols=symbols)
+            return self._kernels["kinetic_energy"].call((q, qd), out, near)
+        return self._run("kinetic_energy", (q, qd), out, parameters=parameters, symbols=symbols, near=near)
 
     def potential_energy(
         self,
@@ -607,6 +618,7 @@ class Robot(Shown):
         *,
         parameters: Numbers | None = None,
         symbols: Symbols | None = None,
+        near: Numbers | None = None,
         out: Floats | None = None,
     ) -> Scalars:
         """Potential energy U, (...) (7.36) [J], springs included.
@@ -614,8 +626,8 @@ class Robot(Shown):
         A mass at the base origin has none, nor has a spring at q = 0, one between points at length 0.
         """
         if parameters is None and symbols is None:
-            return self._kernels["potential_energy"].call((q,), out)
-        return self._run("potential_energy", (q,), out, parameters=parameters, symbols=symbols)
+            return self._kernels["potential_energy"].call((q,), out, near)
+        return self._run("potential_energy", (q,), out, parameters=parameters, symbols=symbols, near=near)
 
     def pose(
         self,
@@ -623,23 +635,37 @@ class Robot(Shown):
         link: str | None = None,
         *,
         symbols: Symbols | None = None,
+        near: Numbers | None = None,
         out: Floats | None = None,
     ) -> Floats:
         """Homogeneous transform (..., 4, 4) of the tip frame, or of a link's, in the world."""
-        return (self if link is None else self.with_tip(link))._run("pose", (q,), out, symbols=symbols)
+        return (self if link is None else self.with_tip(link))._run(
+            "pose", (q,), out, symbols=symbols, near=near
+        )
 
-    def poses(self, q: Numbers, *, symbols: Symbols | None = None, out: Floats | None = None) -> Floats:
+    def poses(
+        self,
+        q: Numbers,
+        *,
+        symbols: Symbols | None = None,
+        near: Numbers | None = None,
+        out: Floats | None = None,
+    ) -> Floats:
         """Homogeneous transforms (..., bodies, 4, 4) of the frames of all moving links in the world.
 
         They are in the order of `robot.bodies`, that of the links: joints that follow others, by relations or
         loops, are where they have to be. The base is the last. A fixed link moves with the link that it is
         fixed to: `pose(q, link)`.
         """
-        return self._run("poses", (q,), out, symbols=symbols)
+        return self._run("poses", (q,), out, symbols=symbols, near=near)
 
-    def com_position(self, q: Numbers, link: str, *, symbols: Symbols | None = None) -> Floats:
+    def com_position(
+        self, q: Numbers, link: str, *, symbols: Symbols | None = None, near: Numbers | None = None
+    ) -> Floats:
         """Centre of mass (..., 3) of a link in the world: of the link alone, without motors it carries."""
-        return self._at(check_link(self._model, "link", link), "com").pose(q, symbols=symbols)[..., :3, 3]
+        return self._at(check_link(self._model, "link", link), "com").pose(q, symbols=symbols, near=near)[
+            ..., :3, 3
+        ]
 
     def jacobian(
         self,
@@ -648,6 +674,7 @@ class Robot(Shown):
         at: At = "frame",
         *,
         symbols: Symbols | None = None,
+        near: Numbers | None = None,
         out: Floats | None = None,
     ) -> Floats:
         """Geometric Jacobian (..., 6, n) of the tip or a point of a link: linear over angular, world axes.
@@ -656,7 +683,7 @@ class Robot(Shown):
         motors that it carries), (7.16)–(7.19); or a point [x, y, z] in its frame; without a link, in that of
         the tip.
         """
-        return self._at(link, at)._run("jacobian", (q,), out, symbols=symbols)
+        return self._at(link, at)._run("jacobian", (q,), out, symbols=symbols, near=near)
 
     def jacobian_dot(
         self,
@@ -666,13 +693,20 @@ class Robot(Shown):
         at: At = "frame",
         *,
         symbols: Symbols | None = None,
+        near: Numbers | None = None,
         out: Floats | None = None,
     ) -> Floats:
         """Time derivative (..., 6, n) of the Jacobian, of the same points."""
-        return self._at(link, at)._run("jacobian_dot", (q, qd), out, symbols=symbols)
+        return self._at(link, at)._run("jacobian_dot", (q, qd), out, symbols=symbols, near=near)
 
     def rotor_jacobian(
-        self, q: Numbers, motor: str, *, symbols: Symbols | None = None, out: Floats | None = None
+        self,
+        q: Numbers,
+        motor: str,
+        *,
+        symbols: Symbols | None = None,
+        near: Numbers | None = None,
+        out: Floats | None = None,
     ) -> Floats:
         """Geometric Jacobian (..., 6, n) of the rotor of a motor, at the rotor's place (7.25)–(7.29).
 
@@ -680,7 +714,9 @@ class Robot(Shown):
         of the rotor's own spin, k_j z_m.
         """
         link, own = motor_named(self._model, motor)
-        return self._at_rotor(link, own)._run(ROTOR_JACOBIAN, (q,), out, link.name, symbols=symbols)
+        return self._at_rotor(link, own)._run(
+            ROTOR_JACOBIAN, (q,), out, link.name, symbols=symbols, near=near
+        )
 
     def contributions(
         self,
@@ -691,6 +727,7 @@ class Robot(Shown):
         *,
         parameters: Numbers | None = None,
         symbols: Symbols | None = None,
+        near: Numbers | None = None,
         out: Floats | None = None,
     ) -> Floats:
         """Torques (..., 8, n) [N m or N] of a motion by cause; they add up to `inverse_dynamics`.
@@ -701,9 +738,15 @@ class Robot(Shown):
         joint.
         """
         if wrench is None and parameters is None and symbols is None:
-            return self._kernels["contributions"].call((q, qd, qdd), out)
+            return self._kernels["contributions"].call((q, qd, qdd), out, near)
         return self._run(
-            "contributions", (q, qd, qdd), out, wrench=wrench, parameters=parameters, symbols=symbols
+            "contributions",
+            (q, qd, qdd),
+            out,
+            wrench=wrench,
+            parameters=parameters,
+            symbols=symbols,
+            near=near,
         )
 
     def joint_wrenches(
@@ -715,6 +758,7 @@ class Robot(Shown):
         *,
         parameters: Numbers | None = None,
         symbols: Symbols | None = None,
+        near: Numbers | None = None,
         out: Floats | None = None,
     ) -> Floats:
         """f_i over μ_i of (7.112)–(7.113), (..., n, 6), each in its link frame's axes.
@@ -722,9 +766,15 @@ class Robot(Shown):
         μ_i is about the point where joint i sits on its parent: frame i−1's origin in standard DH.
         """
         if wrench is None and parameters is None and symbols is None:
-            return self._kernels["joint_wrenches"].call((q, qd, qdd), out)
+            return self._kernels["joint_wrenches"].call((q, qd, qdd), out, near)
         return self._run(
-            "joint_wrenches", (q, qd, qdd), out, wrench=wrench, parameters=parameters, symbols=symbols
+            "joint_wrenches",
+            (q, qd, qdd),
+            out,
+            wrench=wrench,
+            parameters=parameters,
+            symbols=symbols,
+            near=near,
         )
 
     def loop_wrenches(
@@ -736,6 +786,7 @@ class Robot(Shown):
         *,
         parameters: Numbers | None = None,
         symbols: Symbols | None = None,
+        near: Numbers | None = None,
         out: Floats | None = None,
     ) -> Floats:
         """Force [N] over moment [N m] that the first link of each loop exerts on the second, (..., loops, 6).
@@ -745,11 +796,23 @@ class Robot(Shown):
         """
         check_function(self._model, "loop_wrenches")
         return self._run(
-            "loop_wrenches", (q, qd, qdd), out, wrench=wrench, parameters=parameters, symbols=symbols
+            "loop_wrenches",
+            (q, qd, qdd),
+            out,
+            wrench=wrench,
+            parameters=parameters,
+            symbols=symbols,
+            near=near,
         )
 
     def actuator_torques(
-        self, q: Numbers, tau: Numbers, *, symbols: Symbols | None = None, out: Floats | None = None
+        self,
+        q: Numbers,
+        tau: Numbers,
+        *,
+        symbols: Symbols | None = None,
+        near: Numbers | None = None,
+        out: Floats | None = None,
     ) -> Floats:
         """Torques (..., driven) [N m or N] of all driven joints of a robot with loops that amount to `tau`.
 
@@ -758,7 +821,7 @@ class Robot(Shown):
         `robot.actuated` names the joints.
         """
         check_function(self._model, "actuator_torques")
-        return self._run("actuator_torques", (q, tau), out, symbols=symbols)
+        return self._run("actuator_torques", (q, tau), out, symbols=symbols, near=near)
 
     def regressor(
         self,
@@ -767,13 +830,14 @@ class Robot(Shown):
         qdd: Numbers,
         *,
         symbols: Symbols | None = None,
+        near: Numbers | None = None,
         out: Floats | None = None,
     ) -> Floats:
         """Y, (..., n, p) with tau = Y @ parameters (7.81).
 
         Load friction, which is not linear in the parameters, is excepted: its columns (Fl) are zero.
         """
-        return self._run("regressor", (q, qd, qdd), out, symbols=symbols)
+        return self._run("regressor", (q, qd, qdd), out, symbols=symbols, near=near)
 
     def adaptive_regressor(
         self,
@@ -783,6 +847,7 @@ class Robot(Shown):
         qdd_r: Numbers,
         *,
         symbols: Symbols | None = None,
+        near: Numbers | None = None,
         out: Floats | None = None,
     ) -> Floats:
         """Y of Slotine and Li, (..., n, p): Y @ parameters = B q̈_r + C(q, q̇) q̇_r + g + friction.
@@ -790,7 +855,7 @@ class Robot(Shown):
         C is Christoffel's, that of `coriolis`. Friction goes by q̇, as in `regressor`: viscous, Coulomb and
         all other terms of the velocities `qd`, not of the reference. Load friction is excepted as there.
         """
-        return self._run("adaptive_regressor", (q, qd, qd_r, qdd_r), out, symbols=symbols)
+        return self._run("adaptive_regressor", (q, qd, qd_r, qdd_r), out, symbols=symbols, near=near)
 
     def inverse_dynamics_derivatives(
         self,
@@ -801,11 +866,12 @@ class Robot(Shown):
         *,
         parameters: Numbers | None = None,
         symbols: Symbols | None = None,
+        near: Numbers | None = None,
         out: tuple[Floats | None, Floats | None, Floats | None] | None = None,
     ) -> tuple[Floats, Floats, Floats]:
         """∂τ/∂q, ∂τ/∂q̇, ∂τ/∂q̈, each (..., n, n)."""
         if wrench is None and parameters is None and symbols is None:
-            return self._kernels["inverse_dynamics_derivatives"].call((q, qd, qdd), out)
+            return self._kernels["inverse_dynamics_derivatives"].call((q, qd, qdd), out, near)
         return self._run(
             "inverse_dynamics_derivatives",
             (q, qd, qdd),
@@ -813,6 +879,7 @@ class Robot(Shown):
             wrench=wrench,
             parameters=parameters,
             symbols=symbols,
+            near=near,
         )
 
     def forward_dynamics_derivatives(
@@ -824,11 +891,12 @@ class Robot(Shown):
         *,
         parameters: Numbers | None = None,
         symbols: Symbols | None = None,
+        near: Numbers | None = None,
         out: tuple[Floats | None, Floats | None, Floats | None] | None = None,
     ) -> tuple[Floats, Floats, Floats]:
         """∂q̈/∂q, ∂q̈/∂q̇, ∂q̈/∂τ, each (..., n, n)."""
         if wrench is None and parameters is None and symbols is None:
-            return self._kernels["forward_dynamics_derivatives"].call((q, qd, tau), out)
+            return self._kernels["forward_dynamics_derivatives"].call((q, qd, tau), out, near)
         return self._run(
             "forward_dynamics_derivatives",
             (q, qd, tau),
@@ -836,6 +904,133 @@ class Robot(Shown):
             wrench=wrench,
             parameters=parameters,
             symbols=symbols,
+            near=near,
+        )
+
+    def inverse_dynamics_second_derivatives(
+        self,
+        q: Numbers,
+        qd: Numbers,
+        qdd: Numbers,
+        wrench: Wrench | None = None,
+        *,
+        parameters: Numbers | None = None,
+        symbols: Symbols | None = None,
+        near: Numbers | None = None,
+        out: tuple[Floats | None, Floats | None, Floats | None, Floats | None] | None = None,
+    ) -> tuple[Floats, Floats, Floats, Floats]:
+        """∂²τ/∂q∂q, ∂²τ/∂q̇∂q, ∂²τ/∂q̈∂q = ∂B/∂q, ∂²τ/∂q̇∂q̇, each (..., n, n, n).
+
+        The first index is that of the torque; the last is that of the second differentiation: entry i, j, k
+        of the second array is ∂(∂τ_i/∂q̇_j)/∂q_k. So the first three are the slopes by q of what
+        `inverse_dynamics_derivatives` gives, the last is that of ∂τ/∂q̇ by q̇. All others are zero. Load
+        friction with a width has more, and is refused; `inverse_dynamics_hessian_product` has it.
+        """
+        if wrench is None and parameters is None and symbols is None:
+            return self._kernels["inverse_dynamics_second_derivatives"].call((q, qd, qdd), out, near)
+        return self._run(
+            "inverse_dynamics_second_derivatives",
+            (q, qd, qdd),
+            out,
+            wrench=wrench,
+            parameters=parameters,
+            symbols=symbols,
+            near=near,
+        )
+
+    def forward_dynamics_second_derivatives(
+        self,
+        q: Numbers,
+        qd: Numbers,
+        tau: Numbers,
+        wrench: Wrench | None = None,
+        *,
+        parameters: Numbers | None = None,
+        symbols: Symbols | None = None,
+        near: Numbers | None = None,
+        out: tuple[Floats | None, Floats | None, Floats | None, Floats | None] | None = None,
+    ) -> tuple[Floats, Floats, Floats, Floats]:
+        """∂²q̈/∂q∂q, ∂²q̈/∂q̇∂q, ∂²q̈/∂τ∂q = ∂B⁻¹/∂q, ∂²q̈/∂q̇∂q̇, each (..., n, n, n).
+
+        Indices are in the order of `inverse_dynamics_second_derivatives`: entry i, j, k of the second array
+        is ∂(∂q̈_i/∂q̇_j)/∂q_k. All others are zero. The operations grow with n⁴;
+        `forward_dynamics_hessian_product` takes n³.
+        """
+        if wrench is None and parameters is None and symbols is None:
+            return self._kernels["forward_dynamics_second_derivatives"].call((q, qd, tau), out, near)
+        return self._run(
+            "forward_dynamics_second_derivatives",
+            (q, qd, tau),
+            out,
+            wrench=wrench,
+            parameters=parameters,
+            symbols=symbols,
+            near=near,
+        )
+
+    def inverse_dynamics_hessian_product(
+        self,
+        q: Numbers,
+        qd: Numbers,
+        qdd: Numbers,
+        multipliers: Numbers,
+        wrench: Wrench | None = None,
+        *,
+        parameters: Numbers | None = None,
+        symbols: Symbols | None = None,
+        near: Numbers | None = None,
+        out: Floats | None = None,
+    ) -> Floats:
+        """λᵀ ∂²τ/∂x∂x with x = (q, q̇, q̈), (..., 3n, 3n): symmetric, the Hessian of λᵀτ.
+
+        `multipliers` (..., n) is λ. Of long chains it takes far fewer operations than all second derivatives,
+        and its 9n² numbers stand for their 4n³.
+        """
+        if wrench is None and parameters is None and symbols is None:
+            return self._kernels["inverse_dynamics_hessian_product"].call(
+                (q, qd, qdd, multipliers), out, near
+            )
+        return self._run(
+            "inverse_dynamics_hessian_product",
+            (q, qd, qdd, multipliers),
+            out,
+            wrench=wrench,
+            parameters=parameters,
+            symbols=symbols,
+            near=near,
+        )
+
+    def forward_dynamics_hessian_product(
+        self,
+        q: Numbers,
+        qd: Numbers,
+        tau: Numbers,
+        multipliers: Numbers,
+        wrench: Wrench | None = None,
+        *,
+        parameters: Numbers | None = None,
+        symbols: Symbols | None = None,
+        near: Numbers | None = None,
+        out: Floats | None = None,
+    ) -> Floats:
+        """λᵀ ∂²q̈/∂x∂x with x = (q, q̇, τ), (..., 3n, 3n): symmetric, the Hessian of λᵀq̈.
+
+        `multipliers` (..., n) is λ: in differential dynamic programming the slope of the value by the
+        velocities, times the time step. The state's block is [:2n, :2n], that of torques and state
+        [2n:, :2n]; that of the torques is zero. docs/control.md has an example.
+        """
+        if wrench is None and parameters is None and symbols is None:
+            return self._kernels["forward_dynamics_hessian_product"].call(
+                (q, qd, tau, multipliers), out, near
+            )
+        return self._run(
+            "forward_dynamics_hessian_product",
+            (q, qd, tau, multipliers),
+            out,
+            wrench=wrench,
+            parameters=parameters,
+            symbols=symbols,
+            near=near,
         )
 
     def joint_positions(self, q: Numbers) -> Floats:
@@ -1042,11 +1237,15 @@ class Robot(Shown):
         links: Any = "",
         *,
         symbols: Symbols | None = None,
+        near: Numbers | None = None,
         **optional: Wrench | None,
     ) -> Any:
-        """Call the kernel of a function with optional inputs; values of symbols are the last of them."""
-        if symbols is None and not optional:
-            return self._kernels[(name, links) if links else name].call(arguments, out)
+        """Call the kernel of a function with optional inputs; values of symbols are the last of them.
+
+        With loops, their assembly begins at the postures `near`.
+        """
+        if symbols is None and near is None and not optional:
+            return self._kernels[(name, links) if links else name].call(arguments, out, near)
         given: dict[str, Any] = {key: x for key, x in optional.items() if x is not None or key in BASE_INPUTS}
         wrench = given.get("wrench")
         if type(wrench) is not np.ndarray and isinstance(wrench, Mapping):  # an array is the usual case
@@ -1057,7 +1256,7 @@ class Robot(Shown):
         key, inputs = (name, links, *given), (*arguments, *given.values())
         if symbols is not None and (values := of_symbols(self._model, symbols)):
             key, inputs = (*key, *values), (*inputs, as_columns(values, arguments))
-        return self._kernels[key].call(inputs, out)
+        return self._kernels[key].call(inputs, out, near)
 
     def _key(self, function: str, optional: Sequence[str], links: Sequence[str]) -> Key:
         check_program(self._model, function, optional)
@@ -1097,12 +1296,14 @@ def _method(name: str, row: Function) -> Callable[..., Any]:
     """The method of a function that is not written above: its inputs, then the optional ones by name."""
     optional = [x for x in row.optional if x not in BASE_INPUTS]
     parameters = [Parameter(x, Parameter.POSITIONAL_OR_KEYWORD) for x in ("self", *row.inputs)]
-    parameters += [Parameter(x, Parameter.KEYWORD_ONLY, default=None) for x in (*optional, SYMBOLS, "out")]
+    parameters += [
+        Parameter(x, Parameter.KEYWORD_ONLY, default=None) for x in (*optional, SYMBOLS, "near", "out")
+    ]
     signature = Signature(parameters)
 
     def method(*args: Any, **named: Any) -> Any:
         given = signature.bind(*args, **named).arguments
-        further = {x: given.get(x) for x in (*optional, SYMBOLS)}
+        further = {x: given.get(x) for x in (*optional, SYMBOLS, "near")}
         return given["self"]._run(name, tuple(given[x] for x in row.inputs), given.get("out"), **further)
 
     meaning = "; ".join(result.meaning for result in row.results)

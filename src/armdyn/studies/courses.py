@@ -268,7 +268,7 @@ class TipFollower:
                 f"{'pose' if keeps else 'position'} takes {task.rank}, so the joints do not follow from the "
                 "tip; give a Trajectory, or lock joints"
             )
-        self.values = start_values(family)
+        self.start = self.values = start_values(family)
         self.course = self._start(where, keeps)
         self.signs = self._signs(self.family.kernel("jacobian")(self.course.q, self.values))
         self.q = self.course.q
@@ -302,8 +302,23 @@ class TipFollower:
     # ---- the joints in a design ------------------------------------------------------------------------
 
     def states(self, values: np.ndarray) -> FollowedStates:
-        """The states in a design; `OutOfReach` where the tip cannot go along."""
-        q, before, done, step = self.q, self.values, 0.0, 1.0
+        """The states in a design; `OutOfReach` where the tip cannot go along.
+
+        The way there begins at the design before; where that leads nowhere, as from the edge of what the arm
+        reaches, at the robot as it is given.
+        """
+        try:
+            q = self._carried(self.q, self.values, values)
+        except OutOfReach:
+            if np.array_equal(self.values, self.start):
+                raise
+            q = self._carried(self.course.q, self.start, values)
+        self.q, self.values = q, values.copy()
+        return FollowedStates(self, values, q)
+
+    def _carried(self, q: np.ndarray, before: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """The postures (N, n) of a design, from those of another."""
+        done, step = 0.0, 1.0
         while done < 1.0:
             ahead = min(done + step, 1.0)
             try:
@@ -313,9 +328,8 @@ class TipFollower:
                     raise
                 step /= 2
                 continue
-            done = ahead
-        self.q, self.values = q, values.copy()
-        return FollowedStates(self, values, q)
+            done, step = ahead, 2 * step
+        return q
 
     def _newton(self, values: np.ndarray, guess: np.ndarray, stride: float) -> np.ndarray:
         """The postures (N, n) whose tip is at the targets, none further than `stride` from the guess."""

@@ -8,6 +8,7 @@ judged here, by the first-order conditions, whatever SciPy says of it.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -30,8 +31,12 @@ Objective: TypeAlias = Measure | Largest | str
 NEAR = 1e-6  # of its size: a bound this close is reached
 KEPT = 1e-6  # of its size: a constraint exceeded by no more is kept
 STATIONARY = 1e-5  # of the objective, over the whole range of a symbol: a slope that is none
+ENDLESS = 1e9  # of the range of a symbol, or of its start: beyond it there is no end
 BEYOND = 1e10  # in the place of an objective that has no value
+UNMOVED = 1e-10  # of the range of a symbol
+EDGED = 1e-3  # of the objective: not worth another start where designs beside it are out of the tip's reach
 SETTLED = 1e-8  # below this SciPy is not started again from what it found with a new estimate of curvature
+SMALL = 1e-6  # of the objective at the start, squared where it is a root: nothing is left of it
 POLISHING = 50  # iterations
 
 
@@ -73,6 +78,7 @@ class Optimum:
     exceeded: float = field(repr=False)  # the largest excess of a constraint, in parts of its size
     iterations: int = field(repr=False)
     evaluations: int = field(repr=False)
+    idle: tuple[str, ...] = field(default=(), repr=False)  # symbols that change nothing that was asked for
 
     def __str__(self) -> str:
         widths = max(map(len, self.values), default=0)
@@ -81,6 +87,8 @@ class Optimum:
             f"  {name.ljust(widths)}  {self.start[name]:.6g} -> {x:.6g}" for name, x in self.values.items()
         ]
         lines += [f"at its bound: {one}" for one in self.active]
+        if self.idle:
+            lines.append(f"neither the objective nor a constraint depends on {listed(list(self.idle))}")
         return "\n".join([*lines, self.message])
 
 
@@ -159,6 +167,8 @@ def _symbols(robot: Robot, free: Any, start: Any) -> _Symbols:
         raise StudyError(f"{listed(missing)}: no value to start with; start={{{missing[0]!r}: …}} gives one")
     begin = np.array([values[name] for name in bounds], float)
     for (name, (low, high)), x in zip(bounds.items(), begin, strict=True):
+        if np.isnan(x):
+            raise StudyError(f"start: {name}: found nan; a number is expected")
         if not low <= x <= high:
             raise StudyError(
                 f"{name}: it starts at {x:g}, outside of its bounds {low:g} … {high:g}; start=… moves it"
@@ -192,6 +202,8 @@ def _bounds(robot: Robot, free: Any) -> dict[str, tuple[float, float]]:
             raise StudyError(f"{name}: found {shown(pair)}; two bounds, (lower, upper), are expected")
         low = -np.inf if pair[0] is None else check.number(f"{name}: lower bound", pair[0])
         high = np.inf if pair[1] is None else check.number(f"{name}: upper bound", pair[1])
+        if np.isnan([low, high]).any():
+            raise StudyError(f"{name}: found {shown(pair)}; bounds are numbers, or None for none")
         if not low < high:
             raise StudyError(f"{name}: found bounds {low:g} … {high:g}; the lower one comes first")
         found[name] = (low, high)
@@ -230,7 +242,9 @@ class _Scaled:
         self._last: tuple[np.ndarray, _Point | None] | None = None
         self._good: tuple[np.ndarray, _Point] | None = None
         self._slopes: tuple[_Point, np.ndarray, np.ndarray] | None = None
+        self._lost = ""  # why the last design that the tip ruled out was
         self._scale_at_start()
+        self._check_slopes()
 
     def _scale_at_start(self) -> None:
         """Sizes of the objective and of the constraints, and their bounds; a start must have values."""
@@ -270,6 +284,16 @@ class _Scaled:
             self.sizes.append(size)
         self.first_objective = float(np.max(self.objective.at(design).x))
 
+    def _check_slopes(self) -> None:
+        """A start must have derivatives, too."""
+        gradient, jacobian = self._slopes_at(self.start)
+        for what, row in ((self.text, gradient), *((self._row_text(i), x) for i, x in enumerate(jacobian))):
+            if not np.isfinite(row).all():
+                name = self.symbols.names[int(np.argmin(np.isfinite(row)))]
+                raise StudyError(
+                    f"start: {what} has no derivative by {name!r} there; start=… begins elsewhere"
+                )
+
     # ---- at a design -----------------------------------------------------------------------------------
 
     @property
@@ -296,7 +320,8 @@ class _Scaled:
         try:
             design = Design(self.family, s)
             values = [self.minimised.at(design), *(c.of.at(design) for c in self.constraints)]
-        except OutOfReach:
+        except OutOfReach as lost:
+            self._lost = lost.why
             return None
         if not all(np.isfinite(x.x).all() for x in values):
             return None
@@ -307,6 +332,11 @@ class _Scaled:
         return _Point(objective, np.concatenate([np.zeros(0), *rows]), values)
 
     def slopes(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The derivatives for SciPy; those that are no numbers, as where a spring has no length, are zero."""
+        gradient, jacobian = self._slopes_at(y)
+        return np.nan_to_num(gradient), np.nan_to_num(jacobian)
+
+    def _slopes_at(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The gradient of the objective and the Jacobian of the rows, by the scaled unknowns."""
         point = self.point(y)
         if point is None:  # SciPy asks only where it stays; there was a value there or nowhere
@@ -376,12 +406,14 @@ class _Scaled:
             y, done = self._trust_constr(y, most, update)
             most += POLISHING
         while True:
+            self._lost, before = "", self.f(y)
             found, took = self._slsqp(y, most - done, partial(_told, update, done, most))
             done += took
             moved = np.abs(found - y).max()
             y = found if self.point(found) is not None else y
             settled = self.standing(y)[0] <= SETTLED and self.excess(y) <= SETTLED
-            if done >= most or moved < 1e-7 or settled:
+            edged = bool(self._lost) and before - self.f(y) <= EDGED * abs(before)
+            if done >= most or moved < UNMOVED or settled or edged:
                 return y, done
 
     def _slsqp(self, y: np.ndarray, most: int, update: Callable[[int], None]) -> tuple[np.ndarray, int]:
@@ -407,16 +439,19 @@ class _Scaled:
                     "jac": lambda y: np.vstack([self.slopes(y)[1][above], -self.slopes(y)[1][below]]),
                 }
             )
-        count = [0]
+        point, count = self.point(y), [0]
+        unit = 1.0  # SLSQP ends at small changes of the objective: in parts of what is left of it
+        if point is not None and not self.largest:
+            unit = max(abs(point.objective), SMALL)
 
         def told(_: Any) -> None:
             count[0] += 1
             update(count[0])
 
         found = minimize(
-            self.f,
+            lambda y: self.f(y) / unit,
             y,
-            jac=lambda y: self.slopes(y)[0],
+            jac=lambda y: self.slopes(y)[0] / unit,
             method="SLSQP",
             bounds=Bounds(*self.bounds),
             constraints=constraints,
@@ -435,17 +470,21 @@ class _Scaled:
         def told(_: Any, state: Any) -> None:
             update(min(state.nit / most, 1.0))
 
-        found = minimize(
-            self.f,
-            y,
-            jac=lambda y: self.slopes(y)[0],
-            hess=BFGS(),
-            method="trust-constr",
-            bounds=Bounds(*self.bounds, keep_feasible=True),
-            constraints=constraints,
-            options={"maxiter": most, "gtol": 1e-7, "xtol": 1e-8, "barrier_tol": 1e-6},
-            callback=told,
-        )
+        with (
+            warnings.catch_warnings()
+        ):  # SciPy warns of gradients that do not change, as of linear objectives
+            warnings.simplefilter("ignore", UserWarning)
+            found = minimize(
+                self.f,
+                y,
+                jac=lambda y: self.slopes(y)[0],
+                hess=BFGS(),
+                method="trust-constr",
+                bounds=Bounds(*self.bounds, keep_feasible=True),
+                constraints=constraints,
+                options={"maxiter": most, "gtol": 1e-7, "xtol": 1e-8, "barrier_tol": 1e-6},
+                callback=told,
+            )
         return np.asarray(found.x), int(found.nit)
 
     # ---- what was found --------------------------------------------------------------------------------
@@ -461,7 +500,9 @@ class _Scaled:
         They are the changes of the scaled objective for each unit that a bound is raised, found by least
         squares: ∇f = Σ λ ∇c over what is at its bound, λ ≤ 0 where that is the upper one.
         """
-        gradient, jacobian = self.slopes(y)
+        gradient, jacobian = self._slopes_at(y)
+        if not (np.isfinite(gradient).all() and np.isfinite(jacobian).all()):
+            return np.nan, np.zeros(len(y)), np.zeros(len(jacobian))
         columns, least, most, place = [], [], [], []
         low, high = self.bounds
         for values, lows, highs, normals, first in (
@@ -512,13 +553,27 @@ class _Scaled:
             objective_at_start=self.first_objective,
             text=self.text,
             active=(*self._bounds_reached(y, of_bounds * unit), *self._rows_reached(y, of_rows * unit)),
-            converged=kept and left <= STATIONARY,
+            converged=kept and left <= STATIONARY and not self._endless(y),
             message=self._message(y, left, excess, iterations),
             slope=left,
             exceeded=excess,
             iterations=iterations,
             evaluations=self.evaluations,
+            idle=self._idle(y),
         )
+
+    def _endless(self, y: np.ndarray) -> bool:
+        """Whether the search has gone so far that there is no end in sight."""
+        return bool(np.abs(y).max() > ENDLESS)
+
+    def _idle(self, y: np.ndarray) -> tuple[str, ...]:
+        """Symbols by which all derivatives are zero: at the end, and in designs around the start."""
+        names = self.symbols.names
+        seen = [np.zeros(len(names))]
+        for at in (y, self.start, self.start + 0.1, self.start - 0.1):
+            if self.point(at) is not None:
+                seen += [row[: len(names)] for row in np.vstack(self._slopes_at(at))]
+        return tuple(name for name, alone in zip(names, ~np.any(seen, axis=0), strict=True) if alone)
 
     def _bounds_reached(self, y: np.ndarray, multipliers: np.ndarray) -> list[Active]:
         s, found = self.symbols, []
@@ -556,18 +611,32 @@ class _Scaled:
             i = int(np.maximum(low - rows, rows - high).argmax())
             return (
                 f"no design was found that keeps the constraints: {self._row_text(i)} is missed by "
-                f"{excess:.2g} of its size"
+                f"{excess * self._row_size(i):.3g}"
             )
         steps = f"{iterations} iterations, {self.evaluations} designs"
+        if self._endless(y):
+            far = self.symbols.names[int(np.abs(y[: len(self.symbols.names)]).argmax())]
+            return f"the objective falls without end ({steps}) with {far}, which needs a bound"
+        if np.isnan(left):
+            return f"where it ended there are no derivatives ({steps}); another start may lead elsewhere"
         if left <= STATIONARY:
             return (
                 f"a minimum to first order ({steps}): what is left of the slope is {left:.1g} of the "
                 "objective over the range of a symbol"
             )
+        lost = f"; the tip rules designs beside it out ({self._lost})" if self._lost else ""
         return (
             f"not a minimum yet ({steps}): what is left of the slope is {left:.2g} of the objective over the "
-            "range of a symbol; more iterations, another start or method='trust-constr' may go on"
+            f"range of a symbol{lost}; more iterations, another start or method='trust-constr' may go on"
         )
+
+    def _row_size(self, i: int) -> float:
+        assert self._good is not None
+        counts = [x.x.size for x in self._good[1].values]
+        sizes = np.repeat(
+            [self.size, *self.sizes] if self.largest else self.sizes, counts[not self.largest :]
+        )
+        return float(sizes[i])
 
     def _row_text(self, i: int) -> str:
         assert self._good is not None

@@ -108,6 +108,21 @@ def _swept(strong: np.ndarray, weak: np.ndarray) -> np.ndarray:
     return found
 
 
+def best_rows(
+    table: Any, minimise: Iterable[str] = (), maximise: Iterable[str] = (), n: int = 10
+) -> np.ndarray:
+    """Numbers (at most n,) of the best rows: of one objective those with the best values, best first; of
+    several, rows all along the Pareto front, evenly, from the best in the first objective to the worst.
+    """
+    costs = costs_of(table, minimise, maximise)
+    if len(costs) == 1:
+        finite = np.flatnonzero(np.isfinite(costs[0]))
+        return np.asarray(finite[np.argsort(costs[0][finite], kind="stable")[:n]])
+    front = pareto_front(table, minimise, maximise)
+    m = min(n, len(front))
+    return np.asarray(front[[k * (len(front) - 1) // max(m - 1, 1) for k in range(m)]])
+
+
 def best_row(costs: Sequence[np.ndarray]) -> int | None:
     """The row with the least first cost, of equal ones with the least second, and so on; None: no row."""
     finite = np.flatnonzero(np.isfinite(np.column_stack(costs)).all(1))

@@ -10,6 +10,7 @@ import hashlib
 import re
 import subprocess
 import tempfile
+import threading
 import types
 from contextlib import nullcontext
 from pathlib import Path
@@ -156,6 +157,10 @@ class Stream:
     def __exit__(self, *problem):
         self.used.pop()
 
+    @property
+    def ptr(self):
+        return id(self)
+
     def synchronize(self):
         waits.append("synchronize")
 
@@ -165,6 +170,7 @@ class Stream:
 _BOUNDS = r"(?:__launch_bounds__\([^)]*\)\s*)?"
 _KERNEL = re.compile(rf"__global__\s+{_BOUNDS}void\s+{_BOUNDS}(\w+)\s*\(")
 _SHARED = re.compile(r"extern\s+__shared__\s+(\w+)\s+(\w+)\[\];")
+_one_at_a_time = threading.Lock()
 _folder = tempfile.TemporaryDirectory(prefix="cupy-on-cpu-")
 
 
@@ -187,20 +193,37 @@ class RawKernel:
         self._run, self._sizes = (getattr(library, f"shim_{what}_{name}") for what in ("run", "sizes"))
         self._sizes.restype = ctypes.POINTER(ctypes.c_int)
 
+    @property
+    def kernel(self):
+        return types.SimpleNamespace(ptr=id(self))
+
     def __call__(self, grid, block, args, *, shared_mem=0):
-        sizes = [*grid, 1, 1][:3] + [*block, 1, 1][:3]
+        self.start([*grid, 1, 1][:3] + [*block, 1, 1][:3], [_argument(x) for x in args], shared_mem)
+
+    def start(self, sizes, given, shared_mem):
         if min(sizes) < 1 or np.prod(sizes[3:]) > 1024 or max(sizes[1:3]) > 65535 or sizes[0] >= 2**31:
-            raise RuntimeError(f"CUDA_ERROR_INVALID_VALUE: grid {grid}, block {block}")
+            raise RuntimeError(f"CUDA_ERROR_INVALID_VALUE: grid and block {sizes}")
         if shared_mem > self.max_dynamic_shared_size_bytes:
             raise RuntimeError(f"CUDA_ERROR_INVALID_VALUE: {shared_mem} bytes of shared memory")
-        given = [_argument(x) for x in args]
         lengths, expected = [len(x) for x in given], self._sizes()
         if lengths != (found := [expected[k] for k in range(len(given))]) or expected[len(given)]:
             raise TypeError(f"{self.name}: arguments of {lengths} bytes; its text has {found}")
         kept = [ctypes.create_string_buffer(x, len(x)) for x in given]
         pointers = (ctypes.c_void_p * max(len(kept), 1))(*[ctypes.addressof(x) for x in kept])
         shared, waits = ctypes.c_size_t(shared_mem), ctypes.c_int(self._waits)
-        self._run(pointers, (ctypes.c_uint * 6)(*sizes), shared, waits)
+        with _one_at_a_time:  # the threads of a block are variables of its library
+            self._run(pointers, (ctypes.c_uint * 6)(*sizes), shared, waits)
+
+
+def _launch_kernel(function, *rest):
+    """The driver's: its arguments are one packed block, by the words that say where it is, and how long."""
+    *sizes, shared_mem, stream, parameters, extra = rest
+    buffer, where, size, length, end = (ctypes.c_uint64 * 5).from_address(extra)
+    assert (buffer, size, end, parameters) == (1, 2, 0, 0)
+    assert stream == getattr((Stream.used or [None])[-1], "ptr", 0)
+    block = ctypes.string_at(where, ctypes.c_uint64.from_address(length).value)
+    given = [block[k : k + 8] for k in range(0, len(block), 8)]
+    ctypes.cast(function, ctypes.py_object).value.start(sizes, given, shared_mem)
 
 
 def _argument(x):
@@ -236,9 +259,13 @@ def _compiled(text):
 def _modules():
     own, cuda = types.ModuleType("cupy"), types.ModuleType("cupy.cuda")
     vars(own).update(globals())
-    vars(cuda).update(Device=Device, Stream=Stream, get_current_stream=lambda: (Stream.used or [None])[-1])
+    runtime = types.ModuleType("cupy.cuda.runtime")
+    vars(runtime).update(getDevice=lambda: 0, setDevice=lambda device: None)
+    driver = types.SimpleNamespace(launchKernel=_launch_kernel)
+    vars(cuda).update(Device=Device, Stream=Stream, driver=driver, runtime=runtime)
+    cuda.get_current_stream = lambda: (Stream.used or [types.SimpleNamespace(ptr=0)])[-1]
     own.cuda = cuda
-    own.MODULES = {part.__name__: part for part in (own, cuda)}
+    own.MODULES = {part.__name__: part for part in (own, cuda, runtime)}
     return own.MODULES
 
 

@@ -69,12 +69,71 @@ def test_functions(cupy, robot, name, layout):
         assert found.flags.c_contiguous
 
 
+@pytest.mark.parametrize("layout", ["rows", "batch"])
+def test_calls_again_with_arrays_of_the_same_layout(cupy, robot, layout):
+    place = cupy.asarray if layout == "rows" else lambda x: batch_last(cupy, x)
+    for rows, dtype, seed in (
+        (ROWS, float, 1),
+        (ROWS, float, 2),
+        (5, float, 3),
+        (ROWS, np.float32, 4),
+    ):
+        given = states(robot, 3, rows, dtype=dtype, seed=seed)
+        expected = robot.inverse_dynamics_derivatives(*(x.astype(float) for x in given))
+        for _ in range(3):
+            found = robot.inverse_dynamics_derivatives(*map(place, given))
+            for y, right in zip(found, expected, strict=True):
+                assert y.dtype == dtype
+                agree(y, right, 1e-12 if dtype is float else 1e-5)
+            given, expected = [x[::-1] for x in given], tuple(x[::-1] for x in expected)
+
+
+def test_empty_batches_again(cupy, robot):
+    for _ in range(3):
+        found = robot.inertia(cupy.asarray(np.zeros((0, robot.n))))
+        assert found.shape == (0, robot.n, robot.n)
+
+
+def test_a_result_given_before_and_after_a_new_one(cupy, robot):
+    given = states(robot, 3, ROWS)
+    arrays, expected = [cupy.asarray(x) for x in given], robot.inverse_dynamics(*given)
+    for out in (batch_last(cupy, np.zeros_like(expected)), None, cupy.asarray(np.zeros_like(expected)), None):
+        found = robot.inverse_dynamics(*arrays, out=out)
+        assert out is None or found is out
+        agree(found, expected)
+        assert out is not None or found.flags.c_contiguous
+
+
+def test_threads_with_arrays_of_the_same_layout(cupy, robot):
+    given = [states(robot, 3, ROWS, seed=seed) for seed in range(8)]
+    expected = [robot.inverse_dynamics(*x) for x in given]
+
+    def found(k):
+        return [robot.inverse_dynamics(*map(cupy.asarray, given[k])) for _ in range(20)]
+
+    with ThreadPoolExecutor(4) as pool:
+        for several, right in zip(pool.map(found, range(8)), expected, strict=True):
+            for y in several:
+                agree(y, right)
+
+
 def test_several_results(cupy, robot):
     given = states(robot, 3, ROWS)
     for place in (cupy.asarray, lambda x: batch_last(cupy, x)):
         found = robot.inverse_dynamics_derivatives(*map(place, given))
         for y, expected in zip(found, robot.inverse_dynamics_derivatives(*given), strict=True):
             agree(y, expected)
+
+
+@pytest.mark.parametrize("dtype", [float, np.float32])
+def test_rows_that_are_stored_whole(cupy, dtype):
+    arm = Robot.load("ur10")
+    given = states(arm, 3, ROWS, dtype=dtype)
+    found = arm.regressor(*map(cupy.asarray, given))
+    expected = arm.regressor(*(x.astype(float) for x in given))
+    assert expected[0].size > cuda.LONG_ROW
+    agree(found, expected, 1e-12 if dtype is float else 1e-5)
+    assert (found.get()[:, (expected == 0).all(0)] == 0).all()
 
 
 def test_symbols_by_row(cupy):

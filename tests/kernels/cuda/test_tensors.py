@@ -1,5 +1,7 @@
 """Tensors of PyTorch on a GPU: shared with CuPy, on PyTorch's stream, with gradients. Needs a GPU."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -60,6 +62,43 @@ def test_streams(robot):
         found = robot.inverse_dynamics(*(x / 2 for x in moved)) + 1
     stream.synchronize()
     torch.testing.assert_close(found - 1, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_a_graph_whose_inputs_change(robot):
+    given = [x.cuda() for x in state(robot)]
+    robot.inverse_dynamics(*given)  # compiled before
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        found = robot.inverse_dynamics(*given)
+    for k in range(3):
+        for x in given:
+            x += 0.1 * k
+        graph.replay()
+        torch.testing.assert_close(found, robot.inverse_dynamics(*given), rtol=0, atol=0)
+
+
+def test_threads_on_streams_of_their_own(robot):
+    given = [[k + x.cuda() for x in state(robot)] for k in range(8)]
+    expected = [robot.inverse_dynamics(*x) for x in given]
+    torch.cuda.synchronize()
+
+    def found(k):
+        with torch.cuda.stream(torch.cuda.Stream()):
+            several = [robot.inverse_dynamics(*given[k]) for _ in range(50)]
+            torch.cuda.current_stream().synchronize()
+        return several
+
+    with ThreadPoolExecutor(8) as pool:
+        for several, right in zip(pool.map(found, range(8)), expected, strict=True):
+            assert all(torch.equal(y, right) for y in several)
+
+
+def test_views_with_the_other_sign(robot):
+    q, qd, qdd = (x.cuda() for x in state(robot))
+    plain = robot.inverse_dynamics(q, qd, qdd)
+    mirrored = torch.complex(torch.zeros_like(q), -q).conj().imag
+    assert mirrored.is_neg()
+    torch.testing.assert_close(robot.inverse_dynamics(mirrored, qd, qdd), plain)
 
 
 def test_wrong_devices(robot):

@@ -91,8 +91,8 @@ class _Code(Code):
         return self.value(f"{instruction} {type or self.lane.type} {', '.join(args)}")
 
 
-def sincos_ir(lane: Lane) -> str:
-    """`{sin, cos} @sincos_W(x)`."""
+def sincos_ir(lane: Lane, name: str = "sincos") -> str:
+    """`{sin, cos} @NAME_W(x)`."""
     form, T = FORMATS[lane.scalar], lane.type
     code = _Code(lane)
     absolute = code.value(f"call {T} @llvm.fabs.{lane.suffix}({T} %x)")
@@ -105,7 +105,7 @@ def sincos_ir(lane: Lane) -> str:
     s, c = _quadrants(code, lane, shifted, s, c)
     zero = code("fcmp oeq", x, lane.constant(0.0))
     s = code.value(f"select {lane.mask} {zero}, {T} {x}, {T} {s}")  # sin(−0) = −0
-    return _function(lane, form, code, inside, s, c)
+    return _function(lane, form, code, inside, s, c, name)
 
 
 def _reduced(code: _Code, lane: Lane, form: Format, x: str, k: str) -> tuple[str, str]:
@@ -162,7 +162,7 @@ def _quadrants(code: _Code, lane: Lane, shifted: str, s: str, c: str) -> tuple[s
     return results[0], results[1]
 
 
-def _function(lane: Lane, form: Format, code: _Code, inside: str, s: str, c: str) -> str:
+def _function(lane: Lane, form: Format, code: _Code, inside: str, s: str, c: str, name: str) -> str:
     T, w = lane.type, lane.width
     sine, cosine = form.functions
     slow_sine, slow_s = per_lane(lane, "%x", sine, "s")
@@ -180,7 +180,7 @@ declare {T} @llvm.fabs.{lane.suffix}({T})
 {declare}
 declare {lane.scalar} @{sine}({lane.scalar})
 declare {lane.scalar} @{cosine}({lane.scalar})
-define internal {{{T}, {T}}} @sincos_{w}({T} %x) noinline {{
+define internal {{{T}, {T}}} @{name}_{w}({T} %x) noinline {{
 fast:
 {fast}
 {reduce}
@@ -228,22 +228,28 @@ class BodyText(NamedTuple):
     slots: int
 
 
-def program_body(program: Program, lane: Lane) -> BodyText:
-    """`@body_W(in, out, scratch)` and what it needs."""
-    text, slots = named_body(program, lane, "body")
+def program_body(program: Program, lane: Lane, width: int) -> BodyText:
+    """`@body_W(in, out, scratch)` and what it needs. `width`: numbers in the widest register."""
+    text, slots = named_body(program, lane, "body", across=Lane(lane.scalar, width))
     return BodyText(f"{text}\n{routines_ir(lane, {node[0] for node in program.nodes})}", slots)
 
 
 def named_body(
-    program: Program, lane: Lane, name: str, apart: bool = False, columns: ColumnAccess | None = None
+    program: Program,
+    lane: Lane,
+    name: str,
+    apart: bool = False,
+    columns: ColumnAccess | None = None,
+    across: Lane | None = None,
 ) -> BodyText:
     """`@NAME_W(in, out, scratch)` without the routines it calls, for modules with several programs.
 
     `apart`: with one pointer for each input and output (in0, in1, …, out0, …, scratch), as loops need it.
     LLVM then makes slower code of some long programs. Short programs are marked to be inlined, which
-    `compile_ir` does only when asked to.
+    `compile_ir` does only when asked to. `across` is a wider register: code for one sample finds the sines of
+    several angles in it at once.
     """
-    emitter = _Emitter(program, lane, name, apart, columns)
+    emitter = _Emitter(program, lane, name, apart, columns, across)
     segments = list(emitter.segments())
     w = lane.width
     arguments = ", ".join(f"ptr %{x}" for x in emitter.pointers)
@@ -254,7 +260,8 @@ define internal void @{name}_{w}({emitter.parameters}) {emitter.attribute}{{
   ret void
 }}
 """
-    return BodyText("\n".join([*segments, main]), emitter.slot_count)
+    sines = [sincos_ir(Lane(lane.scalar, width), emitter.sines) for width in sorted(emitter.widths)]
+    return BodyText("\n".join([*sines, *segments, main]), emitter.slot_count)
 
 
 def _places(name: str, sizes: Sequence[int], apart: bool, strides: Sequence[int]) -> list[Place]:
@@ -274,8 +281,11 @@ class _Emitter:
         name: str = "body",
         apart: bool = False,
         columns: ColumnAccess | None = None,
+        across: Lane | None = None,
     ) -> None:
         self.program, self.lane, self.name = program, lane, name
+        self.most = across.width if across and lane.width == 1 else 1  # angles whose sines are found at once
+        self.sines, self.widths = f"{name}_sincos", set[int]()  # what finds them, and for how many
         self.outside = columns.loop if columns else lane  # registers of inputs and outputs
         self.attribute = "alwaysinline " if apart and is_short(program) else ""
         sizes_in = [size for _, size in program.inputs]
@@ -346,7 +356,61 @@ class _Emitter:
     def _part(self, part: range, results: dict[int, list[int]]) -> Iterator[str]:
         here: dict[int, str] = {}
         pairs: set[int] = set()
+        before, angles = self._early(part)
+        yield from self._operations(before, results, here, pairs)
+        for k in range(0, len(angles), self.most):
+            if len(angles) - k > 1:
+                yield from self._sines(angles[k : k + self.most], here, pairs)
+        yield from self._operations([i for i in part if i not in here], results, here, pairs)
+
+    def _early(self, part: range) -> tuple[list[int], list[int]]:
+        """Operations that lead to angles of a part, and those angles: they wait for no sine in it."""
+        nodes = self.program.nodes
+        if self.most == 1:
+            return [], []
+        late, angles = set[int](), dict[int, None]()
         for i in part:
+            op, *args = nodes[i]
+            if op in OPS:
+                if op in ("sin", "cos") or not late.isdisjoint(args):
+                    late.add(i)
+                if op in ("sin", "cos") and args[0] not in late:
+                    angles[args[0]] = None
+        if len(angles) == 1:
+            return [], []
+        needed = {a for a in angles if a in part and nodes[a][0] in OPS}
+        for i in reversed(part):
+            if i in needed:
+                needed.update(a for a in nodes[i][1:] if a in part and nodes[a][0] in OPS)
+        return sorted(needed), list(angles)
+
+    def _sines(self, angles: list[int], here: dict[int, str], pairs: set[int]) -> Iterator[str]:
+        """Sine and cosine of several angles, in one register."""
+        scalar, width = self.lane.type, 1 << (len(angles) - 1).bit_length()
+        T, first, last = f"<{width} x {scalar}>", angles[0], "zeroinitializer"
+        for j, a in enumerate(angles):
+            if a not in here:
+                yield from self._fetch(a, here)
+            yield f"  %a{first}x{j} = insertelement {T} {last}, {scalar} {here[a]}, i32 {j}"
+            last = f"%a{first}x{j}"
+        self.widths.add(width)
+        yield f"  %a{first} = call {{{T}, {T}}} @{self.sines}_{width}({T} {last})"
+        for k, name in enumerate(("s", "c")):
+            yield f"  %a{first}{name} = extractvalue {{{T}, {T}}} %a{first}, {k}"
+        for j, a in enumerate(angles):
+            pair, half = f"{{{scalar}, {scalar}}}", "undef"
+            for k, name in enumerate(("s", "c")):
+                yield f"  %{name}{a}y{first} = extractelement {T} %a{first}{name}, i32 {j}"
+                target = f"%sc{a}" if k else f"%h{a}"
+                yield f"  {target} = insertvalue {pair} {half}, {scalar} %{name}{a}y{first}, {k}"
+                half = target
+            pairs.add(a)
+
+    def _operations(
+        self, these: Sequence[int], results: dict[int, list[int]], here: dict[int, str], pairs: set[int]
+    ) -> Iterator[str]:
+        """Lines of some operations of a part, in their order."""
+        for i in these:
             node = self.program.nodes[i]
             if node[0] not in OPS:
                 continue

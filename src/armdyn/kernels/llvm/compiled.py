@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from itertools import accumulate, product
@@ -58,7 +60,7 @@ PAST_CACHE = 2 * 2**20  # bytes of a result that does not stay in the cache
 def body_of(function: Program | Loop, lane: Lane, width: int) -> BodyText:
     """`@body_W(in, out, scratch)` in registers of a lane. `width`: numbers in the widest register."""
     if isinstance(function, Program):
-        return program_body(function, lane)
+        return program_body(function, lane, width)
     return loop_body(function, lane, width)
 
 
@@ -271,8 +273,9 @@ def make_gufunc(address: int, name: str, signature: str, inputs: int, outputs: i
 _TYPE, _DATA, _NDIM, _DIMS, _DESCR, _FLAGS = 8, 16, 24, 32, 56, 64  # bytes from the start of an array object
 _PLAIN = 0x101  # C-contiguous and aligned
 _EMPTY = 184  # PyArray_Empty in NumPy's array API table
-_METH_FASTCALL = 0x80
-_CONTEXT = 9  # addresses in _context
+_ENTRIES, _SIZE = 24, 16  # of a tuple
+_METH_O = 0x8  # the function takes one argument, a tuple here
+_CONTEXT = 10  # addresses in _context
 
 
 class _MethodDef(ctypes.Structure):
@@ -311,7 +314,7 @@ def layout_is_known() -> bool:
 
 @lru_cache
 def _context() -> list[int]:
-    """Addresses the function needs: array type, float64, PyArray_Empty, Py_IncRef, None, tuples, errors."""
+    """Addresses the function needs: types, float64, PyArray_Empty, Py_IncRef, None, tuples, errors."""
     api = ctypes.pythonapi
 
     def address(function: Any) -> int:
@@ -327,11 +330,17 @@ def _context() -> list[int]:
         address(api.PyTuple_SetItem),
         address(api.Py_DecRef),
         address(api.PyErr_NoMemory),
+        id(tuple),
     ]
 
 
-def single_ir(form: Specification, slots: int, name: str) -> str:
-    """`PyObject *single_NAME(self, args, nargs)` around the scalar body `@body_1`, which needs slots."""
+def single_ir(form: Specification, slots: int, name: str, may_decline: bool = False) -> str:
+    """`PyObject *single_NAME(self, arrays)` around the scalar body `@body_1`, which needs slots.
+
+    `arrays` is a tuple. `self` is None, or the array that is the first input.
+
+    `may_decline`: the last output, one number, is not handed out. Where it is positive there is no result.
+    """
     sizes, shapes = [size for _, size in form.inputs], form.outputs
     constants = [f"@context_{name} = global [{_CONTEXT} x ptr] zeroinitializer"]
     for k, shape in enumerate(shapes):
@@ -341,20 +350,25 @@ def single_ir(form: Specification, slots: int, name: str) -> str:
     columns = {"in": sum(sizes), "out": sum(map(prod, shapes)), "scratch": slots}
     workspace, release = workspace_ir(lane, columns)
     code = _Single(name)
-    code.require(code.value(f"icmp eq i64 %nargs, {len(sizes)}"), "no")
-    arrays = [code.checked(k, size) for k, size in enumerate(sizes)]
+    arrays = code.arrays(sizes)
     code.lines += workspace
     for array, size, start in zip(arrays, sizes, accumulate(sizes, initial=0), strict=False):
         code.copy(code.at("double", "%in", start), code.field(array, _DATA, "ptr"), 8 * size)
     code.do("call void @body_1(ptr %in, ptr %out, ptr %scratch)")
+    if may_decline:
+        shapes = shapes[:-1]
+        declines = code.load("double", code.at("double", "%out", sum(map(prod, shapes))))
+        code.require(code.value(f"fcmp ule double {declines}, {lane.constant(0.0)}"), "declined")
     code.results(shapes, release)
+    if may_decline:
+        code.lines += ["declined:", *release, "  br label %no"]
     code.begin("no")
     code.do(f"call void {code.increase}(ptr {code.none})")
     code.do(f"ret ptr {code.none}")
     code.begin("no_memory")
     code.do(f"call ptr {code.no_memory}()")
     code.do("ret ptr null")
-    head = f"define ptr @single_{name}(ptr %self, ptr %args, i64 %nargs)"
+    head = f"define ptr @single_{name}(ptr %self, ptr %arrays)"
     return "\n".join([*constants, function_ir(head, *code.lines)])
 
 
@@ -366,14 +380,30 @@ class _Single(Code):
         self.function = name
         context = [self.load("ptr", self.at("ptr", f"@context_{name}", k)) for k in range(_CONTEXT)]
         self.array, self.float64, self.empty, self.increase, self.none, *more = context
-        self.new_tuple, self.set_item, self.decrease, self.no_memory = more
+        self.new_tuple, self.set_item, self.decrease, self.no_memory, self.tuple = more
 
     def field(self, array: str, offset: int, kind: str) -> str:
         return self.load(kind, self.at("i8", array, offset))
 
-    def checked(self, k: int, size: int) -> str:
-        """Argument k, if it is a plain float64 vector of the right length."""
-        array = self.load("ptr", self.at("ptr", "%args", k))
+    def arrays(self, sizes: Sequence[int]) -> list[str]:
+        """The inputs, if they are plain float64 vectors of these lengths."""
+        self.require(self.value(f"icmp eq ptr {self.field('%arrays', _TYPE, 'ptr')}, {self.tuple}"), "no")
+        own = self.value(f"icmp ne ptr %self, {self.none}")
+        given = self.field("%arrays", _SIZE, "i64")
+        count = self.value(f"add i64 {given}, {self.value(f'zext i1 {own} to i64')}")
+        self.require(self.value(f"icmp eq i64 {count}, {len(sizes)}"), "no")
+        start = self.value(f"select i1 {own}, i64 {_ENTRIES - 8}, i64 {_ENTRIES}")
+        first = self.at("i8", "%arrays", start)
+        found = []
+        for k, size in enumerate(sizes):
+            array = self.load("ptr", self.at("ptr", first, k))
+            if k == 0:
+                array = self.value(f"select i1 {own}, ptr %self, ptr {array}")
+            found.append(self.checked(array, size))
+        return found
+
+    def checked(self, array: str, size: int) -> str:
+        """An argument, if it is a plain float64 vector of the right length."""
         self.require(self.value(f"icmp eq ptr {self.field(array, _TYPE, 'ptr')}, {self.array}"), "no")
         one = self.value(f"icmp eq i32 {self.field(array, _NDIM, 'i32')}, 1")
         flags = self.value(f"and i32 {self.field(array, _FLAGS, 'i32')}, {_PLAIN}")
@@ -406,16 +436,19 @@ class _Single(Code):
         self.lines += ["fail:", *release, "  ret ptr null"]
 
 
-def make_single(name: str, function: int, context: int) -> Any:
-    """The function at an address as a Python builtin, with its context filled in."""
+def make_single(name: str, function: int, context: int) -> Callable[[Any], Callable[..., Any]]:
+    """What makes the function at an address, its context filled in, a Python builtin.
+
+    It takes the array that is to be the first input, or None.
+    """
     values = (ctypes.c_void_p * _CONTEXT)(*_context())
     ctypes.memmove(context, values, ctypes.sizeof(values))
-    definition = _MethodDef(name.encode(), function, _METH_FASTCALL, b"compiled by armdyn")
+    definition = _MethodDef(name.encode(), function, _METH_O, b"compiled by armdyn")
     _alive.append(definition)
     create = ctypes.pythonapi.PyCFunction_NewEx
     create.restype = ctypes.py_object
-    create.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
-    return create(ctypes.addressof(definition), None, None)
+    create.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+    return lambda first: create(ctypes.addressof(definition), first, None)
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -426,12 +459,13 @@ class Calls(NamedTuple):
     """Machine code of a specification in one precision, as Python calls it."""
 
     gufunc: Any
-    single: Callable[..., Any]  # the result for plain vectors, else None
+    single: Callable[[Any], Callable[..., Any]]  # what makes the call for a tuple of plain vectors
 
 
 LARGE = 1000  # inputs and outputs of a function: with more, code for few and for many rows is made apart
 FEW, MANY = "few", "many"  # rows that code is for
 _first: dict[str, str] = {}  # structure -> the robot whose numbers are constants
+_one_form: ContextVar[bool] = ContextVar("armdyn.one_form", default=False)
 
 
 class Compiled:
@@ -447,7 +481,7 @@ class Compiled:
         if not self._apart:
             code = _code(self._form, "double", FEW, MANY)
             self.float64 = self._bound(code.gufunc, FLOAT64)
-            self.quick = self._bound(code.single, FLOAT64)
+            self.quick = code.single(self._first)
 
     @cached_property
     def float64(self) -> Any:
@@ -463,11 +497,16 @@ class Compiled:
     def _few(self) -> Any:
         """The gufunc for fewer rows than a register has room for; with it, single calls become quick."""
         code = _code(self._form, "double", FEW)
-        self._single = self._bound(code.single, FLOAT64)
+        self._single = code.single(self._first)
         return self._bound(code.gufunc, FLOAT64)
 
-    def _quick_once_made(self, *arrays: Any) -> Any:
-        return self._single(*arrays)
+    def _quick_once_made(self, arrays: tuple[Any, ...]) -> Any:
+        return self._single(arrays)
+
+    @property
+    def _first(self) -> Any:
+        """What a single call takes before its arguments: the robot's numbers, where the code takes them."""
+        return None if self._numbers is None else np.array(self._numbers, float)
 
     def get_ready(self) -> None:
         """Compile the code for few rows and for many, in double precision."""
@@ -521,6 +560,20 @@ def _overlap(inputs: Sequence[np.ndarray], targets: Sequence[Any] | None) -> boo
     return any(y is not None and np.may_share_memory(x, y) for x in inputs for y in targets or ())
 
 
+@contextmanager
+def one_form() -> Iterator[None]:
+    """A block in which every robot gets the code that takes its numbers as an input, the first one too.
+
+    With its numbers as constants results differ in their last bits. Here they do not depend on which robot
+    came first.
+    """
+    token = _one_form.set(True)
+    try:
+        yield
+    finally:
+        _one_form.reset(token)
+
+
 def form_of(specification: Specification) -> tuple[Specification, np.ndarray | None]:
     """The specification to compile, and the numbers to hand it."""
     shared = specification.shared
@@ -528,12 +581,17 @@ def form_of(specification: Specification) -> tuple[Specification, np.ndarray | N
         return specification, None
     own = cache.digest_of(specification.name, specification.identity)
     structure = cache.digest_of(specification.name, shared.specification.identity)
-    if _first.setdefault(structure, own) == own:
+    if not _one_form.get() and _first.setdefault(structure, own) == own:
         return specification, None
     return shared.specification, shared.numbers
 
 
-def _code(form: Specification, scalar: str, *rows: str) -> Calls:
+def single_call(form: Specification) -> Callable[..., Any]:
+    """The call for one state of a function that may decline: None where its last output is positive."""
+    return _code(form, "double", FEW, may_decline=True).single(None)
+
+
+def _code(form: Specification, scalar: str, *rows: str, may_decline: bool = False) -> Calls:
     """The code of a specification in "double" or "float", for few rows, many, or both."""
     with_single = FEW in rows and scalar == "double" and all(form.outputs) and layout_is_known()
     dtype = FLOAT64 if scalar == "double" else FLOAT32
@@ -543,18 +601,23 @@ def _code(form: Specification, scalar: str, *rows: str) -> Calls:
     signature += ",".join("(" + ",".join(map(str, shape)) + ")" for shape in form.outputs)
 
     def ir(name: str) -> str:
-        bodies = {width: body_of(form.body, Lane(scalar, width), widest) for width in widths}
-        single = single_ir(form, bodies[1].slots, name) if with_single else ""
+        bodies = {width: body_of(_function(form, width), Lane(scalar, width), widest) for width in widths}
+        single = single_ir(form, bodies[1].slots, name, may_decline) if with_single else ""
         return module_ir(form, scalar, bodies, name, single)
 
     def made(loop: int, *single: int) -> Calls:
         gufunc = make_gufunc(loop, form.name, signature, len(form.inputs), len(form.outputs), dtype)
-        return Calls(gufunc, make_single(form.name, *single) if single else _not_quick)
+        return Calls(gufunc, make_single(form.name, *single) if single else lambda _: _not_quick)
 
     kinds = ["loop", "single", "context"] if with_single else ["loop"]
-    parts = [form.name, form.identity, scalar, str(with_single), *rows]
+    parts = [form.name, form.identity, scalar, str(with_single), str(may_decline), *rows]
     return loaded(parts, kinds, ir, made, level=2 if len(rows) > 1 else 1)
 
 
-def _not_quick(*arrays: Any) -> None:
+def _function(form: Specification, width: int) -> Program | Loop:
+    """What runs in registers of a width."""
+    return form.few() if form.few and width == 1 else form.body
+
+
+def _not_quick(arrays: tuple[Any, ...]) -> None:
     """Stands for a single call where there is none: always None."""

@@ -18,6 +18,7 @@ from armdyn.display import Shown
 from armdyn.motion.errors import MotionError, check
 from armdyn.motion.timing.limits import Limit, MotionLimits, limits_for
 from armdyn.motion.timing.retime import stretched, timed
+from armdyn.motion.timing.several import of_several
 from armdyn.motion.torques import (
     SpeedParts,
     SteadyWrench,
@@ -164,6 +165,7 @@ class Scaled(Shown):
         return None if self.kind is None or self.joint is None else Limit(self.kind, self.joint)
 
 
+@of_several
 @check.computable()
 @stage("scaling")
 def scale_to_limits(
@@ -187,7 +189,8 @@ def scale_to_limits(
     of its acceleration. Torque limits are also held just before and just after a joint starts, stops or
     reverses: dry friction acts there, but not at the instant itself. `wrench` (6,) is what the tip exerts on
     its surroundings all along, or {link: (6,)} what links exert. Declared dwells last as long as they did;
-    what the arm carries (`trajectory.loads`) counts while it is carried.
+    what the arm carries (`trajectory.loads`) counts while it is carried. Of a list of motions it is a list,
+    each with a factor of its own, computed side by side.
     """
     check_timed(robot, trajectory)
     limits = limits_for(robot, torque, velocity, acceleration, motor_torque, motor_velocity)

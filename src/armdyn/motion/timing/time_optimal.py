@@ -30,6 +30,7 @@ from armdyn.motion.timing.path import (
 )
 from armdyn.motion.timing.retime import checked_dwells, stretched, with_instants
 from armdyn.motion.timing.scaling import rate_within, scaled_within
+from armdyn.motion.timing.several import of_several
 from armdyn.motion.torques import SpeedParts, SteadyWrench, check_timed, loaded_parts, share_at, steady_wrench
 from armdyn.motion.trajectory import Samples, Trajectory
 from armdyn.progress import stage
@@ -795,6 +796,7 @@ class _Problem:
         )
 
 
+@of_several
 @check.computable()
 @stage("least time")
 def time_optimal(
@@ -809,14 +811,15 @@ def time_optimal(
     motor_velocity: Any = None,
     wrench: Any = None,
 ) -> TimeOptimal:
-    """The same path in least time, from rest to rest.
+    """The same path in least time, from rest to rest; of a list of motions, a list.
 
     The limits are the robot's own unless given here (one number, or one per joint; infinite for none), those
     of the motors at their shafts included (`motor_torque`, `motor_velocity`: one number, or one per motor).
     Friction of every kind, gravity, rotors and a constant `wrench` (6,) of the tip, or {link: (6,)},
     count, and so does what the arm carries while it carries it. Declared dwells last as long as they did;
     from one to the next the motion is from rest to rest. `grid` is the number of intervals; where the path
-    demands it, some are cut further.
+    demands it, some are cut further. Several motions are timed side by side, on as many threads as
+    `set_threads` allows.
     """
     check_timed(robot, trajectory)
     limits = limits_for(robot, torque, velocity, acceleration, motor_torque, motor_velocity)

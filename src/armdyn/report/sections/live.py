@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from base64 import b64encode
 from collections.abc import Sequence
-from hashlib import sha256
 from importlib.resources import files
 from itertools import product
 from typing import Any
@@ -22,7 +19,7 @@ from armdyn.motion.torques import SteadyWrench
 from armdyn.names import one_line
 from armdyn.program import Program, record
 from armdyn.program.program import inline
-from armdyn.report.page import POLICY, Live, Markup, tag, warning
+from armdyn.report.page import POLICY, Live, Markup, warning
 from armdyn.report.subject import Subject
 from armdyn.robot import Robot
 from armdyn.robot.assembly import assembly_loop
@@ -289,30 +286,6 @@ def live_data(subject: Subject) -> tuple[str, dict[str, Any]]:
 
 
 def _live(functions: str, data: dict[str, Any]) -> Live:
-    script = script_text(functions)
-    digest = b64encode(sha256(script.encode()).digest()).decode()
-    body = tag(
-        "section",
-        tag("h2", TITLE),
-        tag("div", id="live-part"),
-        tag("script", json_markup(data), type="application/json", id="live-data"),
-        tag("script", Markup(script)),
-        id="live",
-        hidden="",
-    )
-    link = tag("p", tag("a", TITLE, href="#live"), id="live-link", hidden="")
-    style = files("armdyn.report").joinpath("live/live.css").read_text("utf-8")
-    return Live(link, body, f"{POLICY}; script-src 'sha256-{digest}'", style)
-
-
-def script_text(functions: str) -> str:
-    """The script of a page. Nothing in it comes from names: these are data."""
     here = files("armdyn.report") / "live"
-    parts = [functions, *(here.joinpath(name).read_text("utf-8") for name in _SCRIPTS)]
-    return "(() => {\n'use strict';\n" + "\n".join(parts) + "})();\n"
-
-
-def json_markup(data: Any) -> Markup:
-    """Data as JSON that no name can end: every < is written as an escape."""
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
-    return Markup(text.replace("<", "\\u003c"))
+    scripts = [functions, *(here.joinpath(name).read_text("utf-8") for name in _SCRIPTS)]
+    return Live.of(TITLE, scripts, data, here.joinpath("live.css").read_text("utf-8"))

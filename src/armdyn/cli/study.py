@@ -1,0 +1,215 @@
+"""The verb study: a table of designs run from a file, and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+from typer.core import TyperGroup
+
+from armdyn.cli.common import check_folder, check_output, say
+from armdyn.cli.running import VerbCommand
+from armdyn.cli.terminal import table_of, terminal
+from armdyn.expression import ArmdynError, shown
+from armdyn.files import write_files
+from armdyn.names import file_stem, listed, one_line
+
+if TYPE_CHECKING:
+    from armdyn.studies import Study
+    from armdyn.studies.study_file import StudyFile
+
+REASONS = 5  # of failures that the summary has
+COLUMNS = 8  # of what was varied
+
+BestOption = Annotated[int, typer.Option(help="How many designs are the best.", min=1)]
+RobotsOption = Annotated[
+    Path | None, typer.Option(help="Folder for the robot files of the best designs; created if missing.")
+]
+MinimiseOption = Annotated[
+    list[str] | None, typer.Option(help="A column that should be least; may be repeated.", metavar="COLUMN")
+]
+MaximiseOption = Annotated[
+    list[str] | None,
+    typer.Option(help="A column that should be greatest; may be repeated.", metavar="COLUMN"),
+]
+
+
+class _Study(TyperGroup):
+    """`armdyn study FILE` is `armdyn study run FILE`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in {*self.commands, "--help"}:
+            args = ["run", *args]
+        return list(super().parse_args(ctx, args))
+
+
+study = typer.Typer(
+    help="Run a table of designs from a file, and show what came out: armdyn study FILE.toml, then "
+    "armdyn study show FILE.toml.",
+    cls=_Study,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+
+@study.command("run", cls=VerbCommand)
+def run(
+    file: Annotated[Path, typer.Argument(help="A study file; docs/studies.md lists its keys.")],
+    workers: Annotated[
+        int | None, typer.Option(help="Threads or processes; default: what the file says.", min=1)
+    ] = None,
+    best: BestOption = 5,
+    robots: RobotsOption = None,
+) -> None:
+    """Run a study, or go on with it.
+
+    What its folder has already is not run again: also after a crash.
+    """
+    from armdyn.studies.study_file import StudyFile  # brings the verbs: only when asked for
+
+    if robots is not None:
+        check_folder(robots, "--robots: ")
+    given = StudyFile.load(file)
+    start = monotonic()
+    found = given.run(workers=workers)
+    say(f"{_counted(found)} in {given.folder} ({_time(monotonic() - start)})")
+    minimise, maximise = _objectives(found, given, (), ())
+    _summarise(found, minimise, maximise, best, robots)
+    say(f"look at them: armdyn study show {file}")
+
+
+@study.command("show", cls=VerbCommand)
+def show(
+    source: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="The folder of a study, or its study file.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")] = Path("study.html"),
+    minimise: MinimiseOption = None,
+    maximise: MaximiseOption = None,
+    best: BestOption = 10,
+    robots: RobotsOption = None,
+) -> None:
+    """Write a page about a study.
+
+    It has all designs that are finished, also while the study runs; the best stand on the terminal, too.
+    Objectives are those of the study file where it is given, or of --minimise and --maximise.
+    """
+    from armdyn.report import write_study_report
+    from armdyn.studies import Study
+    from armdyn.studies.study_file import SUFFIX, StudyFile
+
+    check_output(output, source)
+    if robots is not None:
+        check_folder(robots, "--robots: ")
+    given = StudyFile.load(source) if source.suffix.lower() == SUFFIX and not source.is_dir() else None
+    found = Study.load(source if given is None else given.folder)
+    low, high = _objectives(found, given, minimise or (), maximise or ())
+    say(f"{_counted(found)} in {found.folder}")
+    _summarise(found, low, high, best, robots)
+    say(f"wrote {write_study_report(found, output, minimise=low, maximise=high, best=best)}")
+
+
+def _objectives(
+    found: Study, given: StudyFile | None, minimise: Sequence[str], maximise: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """What is asked for; if nothing is, what the file says. A name that is no column is refused."""
+    from armdyn.studies.pareto import costs_of
+
+    of_file = given is not None and not minimise and not maximise
+    if given is not None and of_file:
+        minimise, maximise = given.minimise, given.maximise
+    columns = {**found.table, **found.results}
+    try:
+        for key, names in (("minimise", minimise), ("maximise", maximise)):
+            if unknown := [name for name in names if name not in columns]:
+                raise ArmdynError(f"{key}: no column {shown(unknown[0])}; there are {listed(list(columns))}")
+        if minimise or maximise:
+            costs_of(columns, minimise, maximise)
+    except ArmdynError as problem:
+        raise ArmdynError(f"{given.source}: {problem}" if given and of_file else str(problem)) from None
+    return list(minimise), list(maximise)
+
+
+def _counted(found: Study) -> str:
+    """How many designs there are, and how they ended."""
+    name = "" if found.robot is None else f"{one_line(found.robot.name)}: "
+    counts = [f"{len(found)} design{'' if len(found) == 1 else 's'}"]
+    if failed := int(found.failed.sum()):
+        counts.append(f"{failed} failed")
+    if missing := int((~found.done).sum()):
+        counts.append(f"{missing} not run yet")
+    return f"{name}{', '.join(counts)}"
+
+
+def _time(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+def _summarise(
+    found: Study, minimise: list[str], maximise: list[str], best: int, robots: Path | None
+) -> None:
+    """Why designs failed, and which are the best, on the terminal; these as robot files where asked for."""
+    _print_failures(found)
+    goals = [*minimise, *maximise]
+    if not goals:
+        if robots is not None:
+            raise ArmdynError("--robots: nothing says which designs are the best: give objectives")
+        if found.results:
+            say(
+                "no objectives: --minimise and --maximise of `armdyn study show` say what makes a design good"
+            )
+        return
+    rows = _best(found, minimise, maximise, best)
+    if not len(rows):
+        say("no design has a number for every objective")
+        return
+    varied = [name for name, x in found.table.items() if len(np.unique(x)) > 1 and name not in goals][
+        :COLUMNS
+    ]
+    heads = [f"least {name}" for name in minimise] + [f"greatest {name}" for name in maximise]
+    columns = {**found.table, **found.results}
+    cells = [[str(row), *(_cell(columns[name][row]) for name in (*goals, *varied))] for row in rows.tolist()]
+    terminal().print(table_of(["case", *heads, *varied], cells))
+    if robots is not None:
+        _write_robots(found, rows, robots)
+
+
+def _best(found: Study, minimise: list[str], maximise: list[str], n: int) -> np.ndarray:
+    from armdyn.studies.pareto import best_rows
+
+    return best_rows({**found.table, **found.results}, minimise, maximise, n)
+
+
+def _cell(x: Any) -> str:
+    return str(x) if isinstance(x, str) else f"{x:.6g}"
+
+
+def _print_failures(found: Study) -> None:
+    """The most frequent reasons, numbers in them aside."""
+    from armdyn.report.study import failures
+
+    kinds = failures(found)
+    if not kinds:
+        return
+    rows = [(str(len(cases)), reason, f"case {cases[0]}") for reason, cases in kinds[:REASONS]]
+    if len(kinds) > REASONS:
+        rows.append((str(sum(len(cases) for _, cases in kinds[REASONS:])), "other reasons", ""))
+    terminal().print(table_of(("failed", "because of", "as in"), rows))
+
+
+def _write_robots(found: Study, rows: np.ndarray, folder: Path) -> None:
+    """A robot file for each of some cases."""
+    stem = file_stem("" if found.robot is None else found.robot.name, "design")
+    folder.mkdir(exist_ok=True)
+    texts = {folder / f"{stem}-{row}.toml": found.robot_of(row).to_toml() for row in rows.tolist()}
+    for path in write_files(texts):
+        say(f"wrote {path}")

@@ -1,0 +1,83 @@
+"""Functions that time a motion, for several motions of a robot: side by side on the processor's threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import copy_context
+from functools import cache, wraps
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar, cast, overload
+
+import numpy as np
+
+from armdyn.kernels.threads import call_on_ranges, get_threads, one_thread
+from armdyn.motion.errors import MotionError
+from armdyn.motion.trajectory import Trajectory
+from armdyn.robot import Robot
+
+PARTS = 8  # that each thread's share is cut into: motions do not all take the same time
+KEPT = 16 << 20  # bytes
+
+Several: TypeAlias = list[Trajectory] | tuple[Trajectory, ...]
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Timing(Protocol[P, T]):
+    """A function of a robot and a motion, or of several motions, and further arguments."""
+
+    @overload
+    def __call__(self, robot: Robot, trajectory: Trajectory, *args: P.args, **named: P.kwargs) -> T: ...
+
+    @overload
+    def __call__(self, robot: Robot, trajectory: Several, *args: P.args, **named: P.kwargs) -> list[T]: ...
+
+
+def of_several(function: Callable[Concatenate[Robot, Trajectory, P], T]) -> Timing[P, T]:
+    """Makes a function of one motion callable with a list or tuple of them: a list of the same results.
+
+    What is refused is refused for the first motion to which it happens, by its number from 0.
+    """
+
+    @wraps(function)
+    def called(robot: Robot, trajectory: Any, *args: P.args, **named: P.kwargs) -> Any:
+        keep_memory()
+        if not isinstance(trajectory, list | tuple):
+            return function(robot, trajectory, *args, **named)
+        found: list[Any] = [None] * len(trajectory)
+        problems: dict[int, MotionError] = {}
+
+        def part(first: int, last: int) -> None:
+            for i in range(first, last):
+                if problems and min(problems) < i:
+                    return
+                try:
+                    found[i] = function(robot, trajectory[i], *args, **named)
+                except MotionError as problem:
+                    problems[i] = problem
+
+        def alone(first: int, last: int) -> None:
+            with one_thread():
+                contexts[first].run(part, first, last)
+
+        parts = min(len(trajectory), PARTS * get_threads())
+        edges = [len(trajectory) * k // parts for k in range(parts + 1)] if parts else []
+        contexts = {first: copy_context() for first in edges}  # the choice of a backend goes with them
+        if edges:
+            call_on_ranges(alone, edges)
+        if problems:
+            i = min(problems)
+            raise MotionError(f"motion {i} of {len(trajectory)}: {problems[i]}") from None
+        return found
+
+    return cast(Timing[P, T], called)
+
+
+@cache
+def keep_memory() -> None:
+    """Has the memory of a call stay with the process for the next one.
+
+    The allocator of Linux gives a few megabytes back to the system after each call and gets them again,
+    cleared, page by page, for the next: two thirds of the time of a call. Once a large block has been freed,
+    it keeps what is free, up to twice the size of that block. The block itself is never touched.
+    """
+    np.empty(KEPT, np.uint8)
