@@ -322,3 +322,11 @@ def test_products_have_all_of_load_friction_with_a_width():
             found = getattr(robot, f"{kind}_dynamics_hessian_product")(*at, multipliers)
             assert np.abs(found[2:4, 4:]).max() > 1e-6
             assert_same(found, gradient(slopes, np.concatenate(at), 1e-3), 1e-7)
+
+
+def test_symbols_without_a_value_as_inputs():
+    robot = Robot.load("planar").with_symbols(ml1=None)
+    given = arguments(Robot.load("planar"), INVERSE[0])
+    found = getattr(robot, INVERSE[0])(*given, symbols={"ml1": 50})
+    for x, y in zip(found, getattr(robot.with_symbols(ml1=50), INVERSE[0])(*given), strict=True):
+        assert_same(x, y, 1e-12)
