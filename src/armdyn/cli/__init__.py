@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from armdyn import __version__
-from armdyn.cli.running import Verb, run
+from armdyn.cli.running import VerbCommand, run
 
 # Verb: its module and function, and the line that the list of verbs has for it.
 VERBS = {
@@ -82,7 +82,7 @@ class _Verbs(TyperGroup):
         found = getattr(import_module(f"armdyn.cli.{module}"), name)
         if not isinstance(found, typer.Typer):
             verb, found = found, typer.Typer(add_completion=False, rich_markup_mode=None)
-            found.command(cmd_name, cls=Verb)(verb)
+            found.command(cmd_name, cls=VerbCommand)(verb)
         command = typer.main.get_command(found)
         command.name = cmd_name
         return command

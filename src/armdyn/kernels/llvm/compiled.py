@@ -601,7 +601,7 @@ def _code(form: Specification, scalar: str, *rows: str, may_decline: bool = Fals
     signature += ",".join("(" + ",".join(map(str, shape)) + ")" for shape in form.outputs)
 
     def ir(name: str) -> str:
-        bodies = {width: body_of(form.body, Lane(scalar, width), widest) for width in widths}
+        bodies = {width: body_of(_function(form, width), Lane(scalar, width), widest) for width in widths}
         single = single_ir(form, bodies[1].slots, name, may_decline) if with_single else ""
         return module_ir(form, scalar, bodies, name, single)
 
@@ -612,6 +612,11 @@ def _code(form: Specification, scalar: str, *rows: str, may_decline: bool = Fals
     kinds = ["loop", "single", "context"] if with_single else ["loop"]
     parts = [form.name, form.identity, scalar, str(with_single), str(may_decline), *rows]
     return loaded(parts, kinds, ir, made, level=2 if len(rows) > 1 else 1)
+
+
+def _function(form: Specification, width: int) -> Program | Loop:
+    """What runs in registers of a width."""
+    return form.few() if form.few and width == 1 else form.body
 
 
 def _not_quick(arrays: tuple[Any, ...]) -> None:
