@@ -571,7 +571,8 @@ _ROWS = FUNCTIONS | CLOSED_FUNCTIONS
 def functions_of(model: RobotModel) -> dict[str, Function]:
     """The functions that a robot has."""
     rows = _ROWS if model.loops else FUNCTIONS
-    if not _is_bent_by_load(model.mechanism):
+    frictions = [link.friction for link in model.links]  # exact: symbols may have no value yet
+    if not any(not x["load"].is_zero and not x.width.is_zero for x in frictions):
         return rows
     return {name: row for name, row in rows.items() if not name.endswith("second_derivatives")}
 
