@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+NESTED = "armdyn, nested"  # tangents of the first derivatives
 INPUTS = {  # how many of q, q̇, q̈ (or τ) each takes
     "inverse_dynamics": 3,
     "forward_dynamics": 3,
@@ -9,6 +10,8 @@ INPUTS = {  # how many of q, q̇, q̈ (or τ) each takes
     "coriolis": 2,
     "inverse_dynamics_derivatives": 3,
     "forward_dynamics_derivatives": 3,
+    "inverse_dynamics_second_derivatives": 3,
+    "forward_dynamics_second_derivatives": 3,
     "regressor": 3,
     "gravity": 1,
     "jacobian": 1,
@@ -18,6 +21,9 @@ SINGLE_AT_MOST = {  # our time over the peer's
     ("forward_dynamics", "Pinocchio"): 0.6,
     ("inverse_dynamics_derivatives", "Pinocchio"): 0.6,
     ("forward_dynamics_derivatives", "Pinocchio"): 0.6,
+    ("inverse_dynamics_second_derivatives", "Pinocchio"): 1.0,
+    ("inverse_dynamics_second_derivatives", NESTED): 1.0,
+    ("forward_dynamics_second_derivatives", NESTED): 1.0,
     ("inertia", "Pinocchio"): 1.0,
 }
 SINGLE_30_JOINTS_AT_MOST = {
@@ -31,6 +37,9 @@ BATCH_AT_LEAST = {  # the peer's time over ours, one thread
     ("inertia", "Pinocchio"): 8.0,
     ("coriolis", "Pinocchio"): 8.0,
     ("inverse_dynamics_derivatives", "Pinocchio"): 25.0,
+    ("inverse_dynamics_second_derivatives", "Pinocchio"): 5.0,
+    ("inverse_dynamics_second_derivatives", NESTED): 1.0,
+    ("forward_dynamics_second_derivatives", NESTED): 1.0,
     ("regressor", "Pinocchio"): 5.0,
 }
 FIRST_USE = {  # seconds, 7 joints

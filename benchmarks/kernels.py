@@ -28,6 +28,7 @@ from functions import (
     FROM_CACHE,
     IMPORT,
     INPUTS,
+    NESTED,
     PER_JOINT_WITHIN,
     SINGLE_30_JOINTS_AT_MOST,
     SINGLE_AT_MOST,
@@ -41,6 +42,7 @@ from variants import COUNT, KINDS, time_of_command, time_of_variants
 
 from armdyn import Robot
 from armdyn.kernels import Kernel, Specification, get_threads, set_threads
+from armdyn.kernels.derivatives import tangent_of
 from armdyn.program import record
 from armdyn.robot.functions import FUNCTIONS
 
@@ -131,6 +133,8 @@ def batch_rows(robot: Robot, function: str, rows: int) -> int:
 def batch_calls(robot: Robot, rivals: list[peers.Peer], function: str, size: Size) -> Iterator[Figure]:
     """Many evaluations a call, on one thread and on all."""
     rows = batch_rows(robot, function, size.rows)
+    if function.endswith("second_derivatives"):
+        rows = min(rows, IN_CACHE)
     states = robots.states(robot, rows)
     given = states[: INPUTS[function]]
     everything = _threads()
@@ -165,6 +169,29 @@ def batch_calls(robot: Robot, rivals: list[peers.Peer], function: str, size: Siz
         yield Figure(
             function, robot.n, "batch", count, rows, ours_ns[count], "armdyn", ours_ns[1], "1 thread"
         )
+
+
+def nested_calls(robot: Robot, function: str, size: Size) -> Iterator[Figure]:
+    """Second derivatives against tangents of the first, of which 2n directions are one call."""
+    first = robot._kernels[function.replace("second_", "")]
+    tangents, n = tangent_of(first, ("q", "qd")), robot.n
+    along = np.eye(2 * n)
+    target = SINGLE_AT_MOST if robot.n == 7 else {}, BATCH_AT_LEAST if robot.n == 7 else {}
+    for rows, mode, aims in ((1, "single", target[0]), (256, "batch", target[1])):
+        states = robots.states(robot, rows)
+        given = tuple(x[:, None] for x in states)
+        nested = Call(tangents, (*given, along[:, :n], along[:, n:]), rows)
+        own = Call(getattr(robot, function), tuple(x[0] for x in states) if rows == 1 else states, rows)
+        found, theirs = own(), [np.moveaxis(x, 1, -1) for x in nested()]
+        expected = (*(x[..., :n] for x in theirs), theirs[1][..., n:])
+        for x, y in zip(found, expected, strict=True):
+            if not np.abs(x - y).max() <= AGREEMENT * np.abs(y).max(initial=1.0):
+                raise AssertionError(f"{function} of {robot.name} differs from nested derivatives")
+        try:
+            ours_ns, nested_ns = race([own, nested], size.rounds, before=[partial(set_threads, 1)] * 2)
+        finally:
+            set_threads(None)
+        yield Figure(function, n, mode, 1, rows, ours_ns, NESTED, nested_ns, "", aims.get((function, NESTED)))
 
 
 def _threads() -> int:
@@ -324,6 +351,9 @@ def measure(size: Size, say: Callable[[str], Any]) -> Report:
             say(f"{name}: {function}")
             report.single += single_calls(robot, rivals, function, 2 * size.rounds)
             report.batch += batch_calls(robot, rivals, function, size)
+            if function.endswith("second_derivatives") and robot.n <= 7:
+                for figure in nested_calls(robot, function, size):
+                    (report.single if figure.mode == "single" else report.batch).append(figure)
             if (function, "Pinocchio") in BATCH_AT_LEAST and "derivatives" in function and robot.n == 7:
                 report.batch += batch_calls(robot, rivals, function, replace(size, rows=IN_CACHE))
     say("two threads")

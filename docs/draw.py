@@ -22,6 +22,8 @@ def run(page: Path) -> dict[str, object]:
         for language, text in BLOCK.findall(page.read_text("utf-8")):
             if language == "toml" and "[[move]]" in text:
                 Path("my_cycle.toml").write_text(text, "utf-8")
+            elif language == "toml" and "[[gear]]" in text:
+                Path("my_drives.toml").write_text(text, "utf-8")
             elif language in FILES:
                 Path(FILES[language]).write_text(text, "utf-8")
             else:

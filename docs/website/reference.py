@@ -134,13 +134,15 @@ GROUPS = (
     Group(
         "studies.md",
         "Designs compared and chosen",
-        "Tables of cases run, and values of a robot's symbols for which an objective is least: "
-        "[a thousand designs](../studies.md).",
-        _of("armdyn", "study optimise")
+        "Tables of cases run, values of a robot's symbols for which an objective is least, and motors and "
+        "gears chosen: [a thousand designs](../studies.md), [choose your motors](../drives.md).",
+        _of("armdyn", "study optimise size_drives")
         + _of(
             "armdyn.studies",
             "Cases Study Row Rows StudyFile pareto_front best_rows rank_correlations RankCorrelations "
-            "sobol_indices SobolIndices Optimum Active Measure Constraint TipMotion rms_torque peak_torque "
+            "sobol_indices SobolIndices "
+            "Sizing DriveAssignment DriveRow NextDown load_catalogue Catalogue Pair bundled_catalogues "
+            "Optimum Active Measure Constraint TipMotion rms_torque peak_torque "
             "peak_speed energy torque speed along potential_spread manipulability_measure isotropy mass "
             "formula StudyError",
         ),
@@ -157,7 +159,7 @@ GROUPS = (
             "plot_path_speed plot_run "
             "plot_energy plot_ellipsoids plot_dynamic_ellipsoid plot_log plot_signals plot_cutoffs "
             "plot_prediction plot_residuals plot_friction plot_estimates plot_correlation "
-            "plot_singular_values plot_look plot_speeds plot_noise",
+            "plot_singular_values plot_look plot_speeds plot_noise plot_sizing",
         ),
     ),
     Group(

@@ -97,6 +97,7 @@ if TYPE_CHECKING:
         simulate,
     )
     from armdyn.studies.optimise import optimise
+    from armdyn.studies.size_drives import size_drives
     from armdyn.studies.study import study
     from armdyn.workbench.opening import view
 
@@ -175,6 +176,7 @@ _HOMES = {
     "Log": "identification",
     "OnlineFit": "identification",
     "optimise": "studies",
+    "size_drives": "studies",
     "study": "studies",
     "view": "workbench",
 }
@@ -255,6 +257,7 @@ __all__ = [
     "set_backend",
     "set_threads",
     "simulate",
+    "size_drives",
     "sphere",
     "study",
     "time_optimal",

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from armdyn import Robot
+from armdyn import Robot, backend
 from armdyn.expression import Expression
-from arms import WITHOUT_LOOPS, assert_same, freed, generators, in_suites, law, robots, state
+from arms import WITHOUT_LOOPS, assert_same, freed, generators, gradient, in_suites, law, robots, state
 
 pin = pytest.importorskip("pinocchio")
 
@@ -216,6 +216,23 @@ def test_derivatives_and_rnea_derivatives(robot, rng):
     assert_same(found[0], by_q, 1e-11)
     assert_same(found[1], by_qd, 1e-11)
     assert_same(found[2], robot.inertia(q), 1e-12)
+
+
+@law(arms(), generators(), examples=3)
+def test_second_derivatives_and_differences_of_rnea_derivatives(robot, rng):
+    """Pinocchio's own second derivatives have no Python; the benchmarks compile them and compare."""
+    peer, (q, qd, qdd) = Peer(robot), state(robot, rng)
+
+    def first(x, v):
+        found = pin.computeRNEADerivatives(peer.model, peer.data, *peer.inward(x, v, qdd))
+        by_q, by_qd, B = (peer.back(x, [0, 1]) for x in found)
+        return np.stack([by_q, by_qd, np.triu(B) + np.triu(B, 1).T if np.allclose(np.tril(B, -1), 0) else B])
+
+    by_q, by_qd = gradient(lambda x: first(x, qd), q, 3e-3), gradient(lambda x: first(q, x), qd, 1e-2)
+    with backend("evaluator"):
+        found = robot.inverse_dynamics_second_derivatives(q, qd, qdd)
+    for x, y in zip(found, (*by_q, by_qd[1]), strict=True):
+        assert_same(x, y, 1e-9, np.abs(by_q).max())
 
 
 @pytest.mark.parametrize("name", in_suites(WITHOUT_LOOPS))

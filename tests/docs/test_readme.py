@@ -82,8 +82,13 @@ def is_cycle(text):
 
 
 def is_study(text):
-    """Whether a TOML block is a study file; others are robot files."""
+    """Whether a TOML block is a study file."""
     return "[cases]" in text
+
+
+def is_catalogue(text):
+    """Whether a TOML block is a catalogue of motors and gears; others are robot files."""
+    return "[[gear]]" in text
 
 
 class Page:
@@ -104,7 +109,8 @@ class Page:
             kinds.get(language, self.shell)(text)
 
     def toml(self, text):
-        name = "my_cycle" if is_cycle(text) else "designs" if is_study(text) else "my_arm"
+        kinds = {"my_cycle": is_cycle, "designs": is_study, "my_drives": is_catalogue}
+        name = next((name for name, is_one in kinds.items() if is_one(text)), "my_arm")
         Path(f"{name}.toml").write_text(text, "utf-8")
 
     def xml(self, text):
@@ -176,7 +182,7 @@ def test_blocks_for_other_libraries_run(library):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_robot_files_of_the_page_load(page, tmp_path):
     for text in blocks(page, "toml"):
-        if is_cycle(text) or is_study(text):  # it runs with its page
+        if is_cycle(text) or is_study(text) or is_catalogue(text):  # it runs with its page
             continue
         path = tmp_path / "robot.toml"
         path.write_text(text, "utf-8")

@@ -166,6 +166,29 @@ def forward_dynamics(feature: Feature, robot: Robot) -> None:
     assert_same(robot.forward_dynamics(q, qd, tau, feature.wrench), qdd, 1e-9)
 
 
+def second_derivatives(feature: Feature, robot: Robot) -> None:
+    """Differences of the first derivatives, along a direction of q and q̇; products are sums of them."""
+    robot = feature.carrying(robot)
+    q, qd, qdd = (x[0] for x in states(feature, robot))
+    tau = robot.inverse_dynamics(q, qd, qdd, feature.wrench)
+    along, multipliers = np.resize([0.6, -0.8], robot.n), np.resize([1.5, 0.7], robot.n)
+    for kind, third in (("inverse", qdd), ("forward", tau)):
+        first = getattr(robot, f"{kind}_dynamics_derivatives")
+        h = 1e-4
+        ahead, behind = (first(q + s * along, qd, third, feature.wrench) for s in (h, -h))
+        expected = [(a - b) / (2 * h) for a, b in zip(ahead, behind, strict=True)]
+        ahead, behind = (first(q, qd + s * along, third, feature.wrench) for s in (h, -h))
+        expected.append((ahead[1] - behind[1]) / (2 * h))
+        found = getattr(robot, f"{kind}_dynamics_second_derivatives")(q, qd, third, feature.wrench)
+        size = max(np.abs(x).max() for x in expected)
+        for x, y in zip(found, expected, strict=True):
+            assert_same(x @ along, y, 1e-6, size)
+        product = getattr(robot, f"{kind}_dynamics_hessian_product")
+        H = product(q, qd, third, multipliers, feature.wrench)
+        rows = np.concatenate([np.einsum("i,ijk->jk", multipliers, x) for x in found[:3]])
+        assert_same(H[:, : robot.n], rows, 1e-10, size)
+
+
 def regressor(feature: Feature, robot: Robot) -> None:
     """Torques are linear in the parameters, but for load friction and what the wrench takes."""
     robot = feature.carrying(robot)
@@ -266,6 +289,7 @@ def loads_of_motors(feature: Feature, robot: Robot) -> None:
 VERBS = {
     "inverse dynamics": inverse_dynamics,
     "forward dynamics": forward_dynamics,
+    "second derivatives": second_derivatives,
     "regressor": regressor,
     "exact": exact,
     "contributions": contributions_,

@@ -441,3 +441,15 @@ def exact_array(equations: Equations, entries: Any, *state: Any, angles: bool = 
         return [number(y) for y in x] if isinstance(x, list) else x.value(values)
 
     return np.array(number(entries.rows))
+
+
+def rotors_turn(robot, qd):
+    """Whether every motor with a coupling turns fast enough for its Coulomb friction not to jump nearby."""
+    names = [link.name for link in robot.model.moving]
+    for j, link in enumerate(robot.model.moving):
+        if link.motor and link.motor.coupling:
+            speed = float(link.motor.gear.value()) * qd[j]
+            speed += sum(float(k.value()) * qd[names.index(name)] for name, k in link.motor.coupling)
+            if abs(speed) < 0.05:
+                return False
+    return True

@@ -16,7 +16,7 @@ from kernel_tools import arguments, as_tuple, error, over
 QUICK = ("rp", "scara")
 OTHERS = ("pendulum", "cartesian", "cartesian45", "planar3", "pr", "rmit2r", "elbow", "puma560", "planar")
 BUNDLED = [*QUICK, *map(slowly, (*OTHERS, "panda", "stanford", "manutec_r3", "ur10"))]
-DERIVED = ("inverse_dynamics_derivatives", "forward_dynamics_derivatives")  # no algorithm of their own
+DERIVED = [x for x in FUNCTIONS if "_derivatives" in x or "_hessian" in x]  # no algorithm of their own
 
 
 @dataclass(frozen=True)

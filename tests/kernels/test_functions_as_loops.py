@@ -15,11 +15,11 @@ from armdyn.program.evaluate import evaluate
 from armdyn.program.loops import Argument, Call, Copy, Each, Fetch, For, If, Local, Loop, Save, Set
 from armdyn.program.loops import Counter as LoopCounter
 from armdyn.robot import functions
-from arms import plans, state, table_of
+from arms import plans, slowly, state, table_of
 from branched_arms import dual_arm
 from closed_chains import five_bar
 from friction_arms import rubbing
-from kernel_tools import Forgetful, arguments, error, over
+from kernel_tools import Forgetful, arguments, as_tuple, error, over
 from program_loops import LOOPS
 
 FUNCTION = "forward_dynamics_derivatives"
@@ -317,3 +317,57 @@ def test_from_the_disk(fresh_cache, monkeypatch):
 def test_the_example_of_columns_is_a_loop():
     assert any(isinstance(s, Each) for s in LOOPS["columns"]().statements)
     assert any(isinstance(s, Call) for s in LOOPS["columns"]().statements)
+
+
+# ---- second derivatives ------------------------------------------------------------------------------------
+
+SECOND = ("inverse_dynamics_second_derivatives", "forward_dynamics_second_derivatives")
+PRODUCTS = ("inverse_dynamics_hessian_product", "forward_dynamics_hessian_product")
+
+
+@pytest.mark.usefixtures("as_loops")
+@pytest.mark.parametrize("function", [*SECOND, *PRODUCTS])
+@pytest.mark.parametrize("name", ["scara", slowly("puma560"), slowly("elastic_link")])
+def test_second_derivatives(name, function):
+    """As a loop for any number of rows, evaluated and compiled, and as a program."""
+    robot = Robot.load(name)
+    kernel = robot._kernels[function]
+    assert kernel.specification.loop is not None
+    given = arguments(robot, function, (10,))
+    expected = evaluate(kernel.program, *given)
+    found = as_tuple(kernel(*given))
+    with armdyn.backend("evaluator"):
+        evaluated = as_tuple(kernel(*given))
+    for a, b, c in zip(found, expected, evaluated, strict=True):
+        assert error(a, b) < 1e-11
+        assert error(c, b) < 1e-11
+
+
+@pytest.mark.parametrize("function", [*SECOND, *PRODUCTS])
+@over(rubbing(4), examples=1)
+def test_single_rows_of_second_derivatives_with_load_friction(function, robot):
+    """Single rows by a loop, many by the program."""
+    kernel = robot._kernels[function]
+    form = kernel.specification
+    assert form.few is not None
+    assert form.loop is None
+    given = arguments(robot, function, (9,))
+    many = as_tuple(kernel(*given))
+    for i in range(2):
+        one = as_tuple(kernel(*(x[i].copy() for x in given)))
+        for a, b in zip(one, many, strict=True):
+            assert error(a, b[i]) < 1e-11
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("function", SECOND)
+def test_second_derivatives_of_a_chain_of_15_joints(function):
+    """Without a program: as slopes of the first derivatives, along one joint."""
+    robot = Robot.from_dict(chain_table(15))
+    given = arguments(robot, function)
+    first = getattr(robot, function.replace("second_", ""))
+    found, h = getattr(robot, function)(*given), 1e-4
+    step = h * np.eye(15)[6]
+    ahead, behind = first(given[0] + step, *given[1:]), first(given[0] - step, *given[1:])
+    for x, a, b in zip(found[:3], ahead, behind, strict=True):
+        assert error(x[:, :, 6], (a - b) / (2 * h)) < 1e-6

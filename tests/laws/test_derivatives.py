@@ -4,19 +4,7 @@ import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from arms import ROTORS, assert_same, generators, gradient, law, robots, state
-
-
-def rotors_turn(robot, qd):
-    """Whether every motor with a coupling turns fast enough for its Coulomb friction not to jump nearby."""
-    names = [link.name for link in robot.model.moving]
-    for j, link in enumerate(robot.model.moving):
-        if link.motor and link.motor.coupling:
-            speed = float(link.motor.gear.value()) * qd[j]
-            speed += sum(float(k.value()) * qd[names.index(name)] for name, k in link.motor.coupling)
-            if abs(speed) < 0.05:
-                return False
-    return True
+from arms import ROTORS, assert_same, generators, gradient, law, robots, rotors_turn, state
 
 
 @law(robots((1, 4), rotors=ROTORS), generators(), st.booleans(), examples=12)

@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from armdyn import __version__
-from armdyn.cli.running import Verb, run
+from armdyn.cli.running import VerbCommand, run
 
 # Verb: its module and function, and the line that the list of verbs has for it.
 VERBS = {
@@ -28,6 +28,7 @@ VERBS = {
     "torque": ("motion.torque", "Compute joint torques for a state or along a motion."),
     "motors": ("motion.motors", "Compute what a motion asks of each motor, at its shaft."),
     "scale": ("motion.scale", "Retime a motion to meet the limits, or to take the least time."),
+    "size": ("size.size", "Choose motors and gears of a catalogue for duty cycles."),
     "simulate": ("simulate.simulate", "Simulate the arm: free, under torques or with a controller."),
     "excite": ("identification.excite", "Find a motion that shows a robot's parameters."),
     "look": ("identification.look", "Judge logs before a fit, and say what to record next."),
@@ -81,7 +82,7 @@ class _Verbs(TyperGroup):
         found = getattr(import_module(f"armdyn.cli.{module}"), name)
         if not isinstance(found, typer.Typer):
             verb, found = found, typer.Typer(add_completion=False, rich_markup_mode=None)
-            found.command(cmd_name, cls=Verb)(verb)
+            found.command(cmd_name, cls=VerbCommand)(verb)
         command = typer.main.get_command(found)
         command.name = cmd_name
         return command

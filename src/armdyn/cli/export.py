@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from armdyn.cli.common import GivenRobot, check_folder, is_read, name_list, say, takes_robot
-from armdyn.cli.running import Verb
+from armdyn.cli.running import VerbCommand
 from armdyn.expression import ArmdynError
 
 
@@ -54,4 +54,4 @@ export = typer.Typer(
     help="Write code for other programs.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
 )
 export.callback()(lambda: None)  # "export c" stays two words with one kind of code
-export.command("c", cls=Verb)(export_c)
+export.command("c", cls=VerbCommand)(export_c)

@@ -27,7 +27,8 @@ class Specification:
     `record` makes the program when it is needed; `identity` is a text with all that the program depends on.
     `loop`, if there is one, makes the same function as a loop around programs, where one program would be too
     long: that is then recorded only for those who ask for it. The loop has no counts; its arguments, with one
-    row each, are the inputs and then the outputs. `shared` is the same function in a form that other robots
+    row each, are the inputs and then the outputs. `few` is such a loop that is quicker than the program where
+    machine code is for one row at a time. `shared` is the same function in a form that other robots
     can use too.
     """
 
@@ -38,6 +39,7 @@ class Specification:
     identity: str
     shared: Shared | None = None
     loop: Callable[[], Loop] | None = None
+    few: Callable[[], Loop] | None = None
 
     @cached_property
     def program(self) -> Program:

@@ -489,11 +489,11 @@ def with_symbols(model: RobotModel, values: Mapping[str, object]) -> RobotModel:
     exact = _exact_values(values, known, known)
     constants = {name: x for name, x in exact.items() if x is None or not x.symbols()}
     changed = replace(model, symbols=tuple((known | constants).items()), choice=None)
-    changed = with_expressions(
-        changed, {name: x for name, x in exact.items() if x is not None and x.symbols()}
-    )
-    before = set(impossible_bodies(model))
-    for problem in impossible_bodies(changed):
+    others = {name: x for name, x in exact.items() if x is not None and x.symbols()}
+    changed = with_expressions(changed, others) if others else changed
+    problems = list(impossible_bodies(changed))
+    before = set(impossible_bodies(model)) if problems else set()
+    for problem in problems:
         if problem not in before:
             raise ModelError(f"{listed(list(values))}: {problem}")
     return changed

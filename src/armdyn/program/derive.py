@@ -1,17 +1,30 @@
-"""Derivatives of programs: forward (tangents), reverse (adjoints), Jacobians by the cheaper of the two.
+"""Derivatives of programs: forward (tangents), reverse (adjoints), Jacobians, Hessians.
 
 The operation sign(x), of dry friction, has derivative zero everywhere, at its jump too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 from itertools import accumulate
 from math import prod
 from typing import Any
 
 from armdyn.program.ops import OPS
-from armdyn.program.program import Program, Recorder, Shape, Tape, finished, replay
+from armdyn.program.program import (
+    Node,
+    Program,
+    Recorder,
+    Shape,
+    Tape,
+    finished,
+    inline,
+    needed,
+    record,
+    replay,
+)
 
 _COTANGENT = "cotangent "  # how the inputs c_k of a `vector_jacobian` are called, and no others
 
@@ -21,6 +34,15 @@ def jacobian(program: Program, by: Sequence[str]) -> Program:
     rows = _by_adjoints(program, by)
     columns = _by_tangents(program, by)
     return rows if rows.operations <= columns.operations else columns
+
+
+def tangents(program: Program, by: Sequence[str]) -> Program:
+    """The program of ∂outputs/∂input, (m, size) for each named input; all outputs flattened and in a row.
+
+    It takes a sweep forwards for each scalar of these inputs.
+    """
+    name, size = "+".join(name for name, _ in program.outputs), len(program.results)
+    return _by_tangents(replace(program, outputs=((name, (size,)),)), by)
 
 
 def vector_jacobian(program: Program, by: Sequence[str]) -> Program:
@@ -71,6 +93,42 @@ def time_derivative(program: Program, rates: Mapping[str, str]) -> Program:
     tangents = _tangents(program, _local_partials(program, values), seeds)
     results = [_index(tape, tangents.get(result, 0)) for result in program.results]
     return finished(tape, inputs, [(f"d{name}/dt", shape) for name, shape in program.outputs], results)
+
+
+def split(program: Program, name: str, apart: int = 0) -> tuple[Program, Program]:
+    """The part of a program that does without its last input, and the rest, which takes what that part gives.
+
+    The inputs of the rest are these numbers, "kept", and the last input. The last `apart` outputs, which do
+    not depend on it, follow "kept" as outputs of the first part; the rest has the others.
+    """
+    *others, last = program.inputs
+    if last[0] != name:
+        raise ValueError(f"'{name}' is not the last input")
+    start = sum(size for _, size in others)
+    moving = _moved_by(program, set(range(start, start + last[1])))
+    nodes = program.nodes
+    read = {a for i, node in enumerate(nodes) if moving[i] and node[0] in OPS for a in node[1:]}
+    number = len(program.outputs) - apart
+    outputs, early = program.outputs[:number], program.outputs[number:]
+    count = sum(prod(shape) for _, shape in outputs)
+    results, own = program.results[:count], program.results[count:]
+    kept = [i for i in sorted(read | {*results}) if not moving[i] and nodes[i][0] != "const"]
+    first = Program(tuple(others), (("kept", (len(kept),)), *early), *needed(nodes, [*kept, *own]))
+    places, new = {i: k for k, i in enumerate(kept)}, dict[int, int]()
+    found: list[Node] = []
+    for i, node in enumerate(nodes):
+        if i in places:
+            node = ("input", places[i])
+        elif node[0] == "input":
+            node = ("input", node[1] - start + len(kept))
+        elif node[0] in OPS:
+            if not moving[i]:
+                continue
+            node = (node[0], *(new[a] for a in node[1:]))
+        new[i] = len(found)
+        found.append(node)
+    rest = needed(found, [new[r] for r in results])
+    return first, Program((("kept", len(kept)), last), outputs, *rest)
 
 
 def _columns_of(program: Program, by: Sequence[str]) -> list[range]:
@@ -175,3 +233,112 @@ def _tangents(
         if total is not None:
             tangents[i] = total
     return tangents
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Hessians, in one sweep backwards ("edge pushing": R. M. Gower, M. P. Mello, Optimization Methods and
+# Software 27(2), 2012).
+#
+# Before node i is reached, the output is a function of the nodes up to i alone. Its second derivatives by
+# pairs of these are kept, each pair once, as they are symmetric. With node i = f(a, b, …) they become
+# derivatives by the nodes before it: pairs with i are pushed on to the arguments of f, and the adjoint of i
+# times the second derivatives of f is added to pairs of arguments.
+
+
+def hessian(program: Program, by: Sequence[str]) -> Program:
+    """The program of ∂²output/∂x∂x of a scalar output, (m, m); x: the named inputs, one after the other."""
+    tape = Tape()
+    values = replay(program, tape)
+    partials = _local_partials(program, values)
+    columns = [k for columns in _columns_of(program, by) for k in columns]
+    moving = _moved_by(program, set(columns))
+    adjoints = _adjoints(program, partials, {program.results[0]: 1})
+    pairs = _Pairs(len(program.nodes))
+    for i in range(program.results[0], -1, -1):
+        operation, *arguments = program.nodes[i]
+        if operation not in OPS or not moving[i]:
+            continue
+        slopes = [(a, p) for a, p in zip(arguments, partials[i], strict=True) if moving[a]]
+        pairs.push(i, slopes)
+        if i in adjoints:
+            for j, k, bend in _bends(operation, [values[a] for a in arguments]):
+                a, b = arguments[j], arguments[k]
+                if moving[a] and moving[b]:
+                    pairs.add(a, b, _between(_times(bend, adjoints[i]), a == b and k < j))
+    places = {node[1]: i for i, node in enumerate(program.nodes) if node[0] == "input"}
+    entries = [pairs.get(places.get(a), places.get(b)) for a in columns for b in columns]
+    outputs = [(f"second derivatives of {program.outputs[0][0]}", (len(columns), len(columns)))]
+    return finished(tape, program.inputs, outputs, [_index(tape, x) for x in entries])
+
+
+def _moved_by(program: Program, columns: set[int]) -> list[bool]:
+    """Which nodes depend on some of the input scalars."""
+    found: list[bool] = []
+    for node in program.nodes:
+        if node[0] in OPS:
+            found.append(any(found[a] for a in node[1:]))
+        else:
+            found.append(node[0] == "input" and node[1] in columns)
+    return found
+
+
+class _Pairs:
+    """Second derivatives by pairs of nodes: those of a node and itself or others before it."""
+
+    def __init__(self, nodes: int) -> None:
+        self._rows: list[dict[int, Any]] = [{} for _ in range(nodes)]
+
+    def add(self, a: int, b: int, x: Any) -> None:
+        """Adds x to ∂²/∂a∂b and ∂²/∂b∂a, which are one number if a is b; None is zero."""
+        if x is not None:
+            row, other = self._rows[max(a, b)], min(a, b)
+            row[other] = row[other] + x if other in row else x
+
+    def push(self, i: int, slopes: Sequence[tuple[int, Any]]) -> None:
+        """Takes away the pairs of node i, the last that has some, in favour of those of its arguments."""
+        row, self._rows[i] = self._rows[i], {}
+        own = row.pop(i, None)
+        for j, x in row.items():
+            for a, p in slopes:
+                self.add(a, j, _between(_times(p, x), a == j))
+        if own is not None:
+            for k, (a, p) in enumerate(slopes):
+                x = _times(p, own)
+                for j, (b, r) in enumerate(slopes[: k + 1]):
+                    self.add(a, b, _between(None if x is None else _times(r, x), a == b and j < k))
+
+    def get(self, a: int | None, b: int | None) -> Any:
+        """∂²/∂a∂b; zero if one of them is no node."""
+        return 0 if a is None or b is None else self._rows[max(a, b)].get(min(a, b), 0)
+
+
+def _between(x: Any, same: bool) -> Any:
+    """A derivative by two arguments, which counts twice if they are the same node."""
+    return x + x if same and x is not None else x
+
+
+def _bends(operation: str, arguments: Sequence[Recorder]) -> Iterator[tuple[int, int, Any]]:
+    """j, k ≤ j and ∂²node/∂argument_j∂argument_k, where this is not zero."""
+    program = _bend(operation)
+    size = len(arguments)
+    zero = [program.nodes[r] == ("const", 0.0) for r in program.results]
+    if not all(zero):
+        (entries,) = inline(program, [arguments])
+        for j in range(size):
+            for k in range(j + 1):
+                if not zero[size * j + k]:
+                    yield j, k, entries[size * j + k]
+
+
+@cache
+def _bend(operation: str) -> Program:
+    """The program of an operation's second derivatives, from the first of its row."""
+    row = OPS[operation]
+
+    def slopes(x: Sequence[Recorder]) -> list[Any]:
+        tape = x[0].tape
+        value = Recorder(tape, tape.apply(operation, *(a.index for a in x)))
+        return [p(*x, value) for p in row.partials]
+
+    first = record(slopes, [("x", row.arity)], [("slopes", (row.arity,))])
+    return _by_tangents(first, ["x"])

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from armdyn.drawing.errors import ReportError
 
 if TYPE_CHECKING:
-    from armdyn.report.exercises.arms import random_arm
+    from armdyn.report.exercises.case import random_arm
     from armdyn.report.exercises.exercise import Exercise, exercise
     from armdyn.report.fit.estimates import plot_correlation, plot_estimates, plot_friction, plot_residuals
     from armdyn.report.fit.excitation import plot_singular_values
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from armdyn.report.fit.signals import plot_cutoffs, plot_log, plot_signals
     from armdyn.report.fit.summary import plot_prediction
     from armdyn.report.report import write_fit_report, write_look_report, write_report
+    from armdyn.report.sections.drives import plot_sizing
     from armdyn.report.sections.ellipsoids import plot_dynamic_ellipsoid, plot_ellipsoids
     from armdyn.report.sections.motion import plot_contributions, plot_strobe, plot_tip, plot_trajectory
     from armdyn.report.sections.motors import plot_motor_loads
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from armdyn.report.subject import default_motion
 
 _MODULES = {  # by module, the names that are found in it
-    "exercises.arms": "random_arm",
+    "exercises.case": "random_arm",
     "exercises.exercise": "Exercise exercise",
     "fit.estimates": "plot_correlation plot_estimates plot_friction plot_residuals",
     "fit.excitation": "plot_singular_values",
@@ -49,6 +50,7 @@ _MODULES = {  # by module, the names that are found in it
     "fit.signals": "plot_cutoffs plot_log plot_signals",
     "fit.summary": "plot_prediction",
     "report": "write_fit_report write_look_report write_report",
+    "sections.drives": "plot_sizing",
     "sections.ellipsoids": "plot_dynamic_ellipsoid plot_ellipsoids",
     "sections.motion": "plot_contributions plot_strobe plot_tip plot_trajectory",
     "sections.motors": "plot_motor_loads",
@@ -87,6 +89,7 @@ __all__ = [
     "plot_scaling",
     "plot_signals",
     "plot_singular_values",
+    "plot_sizing",
     "plot_speeds",
     "plot_strobe",
     "plot_tip",

@@ -5,7 +5,7 @@ A new function is an algorithm in `dynamics/` and a row here, of which `Robot` m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any, NamedTuple, Protocol, TypeAlias
@@ -14,8 +14,8 @@ import numpy as np
 
 from armdyn import dynamics
 from armdyn.dynamics import BaseMotion
-from armdyn.dynamics.closures import Following
-from armdyn.dynamics.forward import factorised, solve, substituted
+from armdyn.dynamics.closures import Following, inner
+from armdyn.dynamics.forward import factorised, substituted
 from armdyn.dynamics.friction import has_load, load_factors, without_friction
 from armdyn.dynamics.kinematics import longest_path
 from armdyn.expression import ONE, Expression, MissingValueError, shown
@@ -30,7 +30,7 @@ from armdyn.model.parameters import Layout, mechanism_with
 from armdyn.model.robot_model import RobotModel
 from armdyn.model.vector import ZERO3
 from armdyn.names import listed
-from armdyn.program import Program, evaluate, jacobian, record
+from armdyn.program import Program, evaluate, hessian, jacobian, record, split, tangents, time_derivative
 from armdyn.program.loops import Argument, Call, Each, Fetch, Local, Loop, Save, Set, Slice, Statement
 from armdyn.program.program import Shape, inline
 
@@ -40,9 +40,13 @@ SHORT_PATH = 5  # of joints; beyond, derivatives of inverse dynamics do not come
 NUMBERS = "numbers"  # the input that stands for a robot's numbers in kernels that robots share
 PAYLOAD = "payload"  # the input for what the tip carries
 SYMBOLS = "symbols"  # the input for the values of symbols
+MULTIPLIERS = "multipliers"  # the input for λ
+ALONG = "along"  # the input for a direction of change
+SHORTEST = 4  # coordinates: from here on several columns are worth a register
 LONG = 15  # coordinates: from here on a loop over columns is compiled in half the time, and no slower
 Inputs = Sequence[tuple[str, int]]
 Wrench: TypeAlias = Numbers | Mapping[str, Numbers]  # at the tip, or by link
+SquareMatrix: TypeAlias = list[list[Any]]
 Symbols: TypeAlias = Mapping[str, float | Numbers]  # values (...) by the names of symbols
 
 MEANINGS = {
@@ -52,6 +56,7 @@ MEANINGS = {
     "qd_r": "reference velocities [rad/s or m/s]",
     "qdd_r": "reference accelerations [rad/s^2 or m/s^2]",
     "tau": "joint torques [N m or N]",
+    MULTIPLIERS: "numbers λ by which torques or accelerations are multiplied, one for each coordinate",
     "wrench": "force [N] over moment [N m] the tip exerts on its surroundings, world axes",
     "parameters": "dynamic parameters, in the order of parameter_names",
     PAYLOAD: "what the tip carries, in the tip frame: mass [kg], centre of mass x y z [m], inertia tensor "
@@ -67,9 +72,9 @@ MEANINGS = {
 class Result:
     """An output: its shape and meaning.
 
-    In the shape, "n" is the number of coordinates, "joints" that of moving joints, "p" that of parameters;
-    "loops" and "driven" count loops and the joints that something drives; "bodies" the links behind moving
-    joints and the base, "causes" what torques are split by.
+    In the shape, "n" is the number of coordinates, "3n" three times that, "joints" the number of moving
+    joints, "p" that of parameters; "loops" and "driven" count loops and the joints that something drives;
+    "bodies" the links behind moving joints and the base, "causes" what torques are split by.
     """
 
     shape: tuple[int | str, ...]
@@ -90,6 +95,7 @@ class Function:
     optional: tuple[str, ...] = ("parameters",)
     make: Callable[[Function, Inputs, Context], Program] | None = None
     loop: Callable[[Function, Inputs, Context], Loop] | None = None  # the same as a loop, for long chains
+    few_by_loop: bool = False  # the loop is the quicker one for a single row of short chains, too
 
 
 @dataclass(frozen=True)
@@ -123,7 +129,7 @@ class Context:
 
     def shapes(self, row: Function) -> tuple[Shape, ...]:
         M = self.mechanism
-        sizes: dict[int | str, Any] = {"n": self.n, "joints": M.joints, "p": self.p}
+        sizes: dict[int | str, Any] = {"n": self.n, "3n": 3 * self.n, "joints": M.joints, "p": self.p}
         sizes |= {"loops": len(M.loops), "driven": len(M.driven)}
         sizes |= {"bodies": M.joints + 1, "causes": len(dynamics.CAUSES)}
         return tuple(tuple(sizes.get(k, k) for k in result.shape) for result in row.results)
@@ -216,10 +222,10 @@ def _along_coordinates(program: Program, inputs: Inputs, context: Context) -> Pr
         following = Following(mechanism, given["q"])
         by_q, *others = inline(program, columns)
         size = mechanism.positions
-        rows = [following.gathered(by_q[size * i : size * i + size]) for i in range(n)]
-        return (rows, *([flat[n * i : n * i + n] for i in range(n)] for flat in others))
+        rows = [following.gathered(by_q[k : k + size]) for k in range(0, len(by_q), size)]
+        return (rows, *others)
 
-    return record(function, inputs, [(name, (n, n)) for name, _ in program.outputs])
+    return record(function, inputs, [(name, (rows, n)) for name, (rows, _) in program.outputs])
 
 
 def _forward_derivatives(row: Function, inputs: Inputs, context: Context) -> Program:
@@ -241,12 +247,182 @@ def _forward_parts(row: Function, inputs: Inputs, context: Context) -> ForwardPa
     )
 
 
+def _inverse_second_derivatives(row: Function, inputs: Inputs, context: Context) -> Program:
+    """∂²τ/∂q∂q, ∂²τ/∂q̇∂q, ∂²τ/∂q̈∂q, ∂²τ/∂q̇∂q̇: tangents of the first derivatives, and sums of ∂B/∂q.
+
+    What is symmetric is computed once.
+    """
+    _check_second_derivatives(context)
+    n, M = context.n, context.mechanism
+    christoffel = not (M.loops or has_load(M))  # B is that of the kinetic energy, friction depends on q̇ alone
+    rates = tangents(_inverse_derivatives(row, inputs, context), STATE[:1] if christoffel else STATE[:2])
+    if M.loops:
+        rates = _along_coordinates(rates, inputs, context)
+    rubbing = replace(FUNCTIONS["inverse_dynamics"], algorithm=_friction_alone)
+    bends = tangents(jacobian(_recorded(rubbing, inputs, context), ["qd"]), ["qd"]) if christoffel else None
+
+    def function(*columns: Any) -> Any:
+        by_q, *others = ([_matrix(x[k:], n) for k in range(0, len(x), n * n)] for x in inline(rates, columns))
+        torques, speeds, B = by_q[:n], by_q[n : 2 * n], by_q[2 * n :]
+
+        def by_speeds(i: int, j: int, k: int) -> Any:
+            if bends is None:
+                return others[0][n + i][j][k]
+            return B[i][j][k] + B[i][k][j] - B[j][k][i] + curved[i][j][k]
+
+        curved = (
+            [_matrix(x[n * n * i :], n) for (x,) in [inline(bends, columns)] for i in range(n)]
+            if bends
+            else []
+        )
+        return (
+            _symmetric(n, lambda i, j, k: torques[i][j][k]),
+            speeds,
+            B,
+            _symmetric(n, by_speeds),
+        )
+
+    return record(function, inputs, [(result.meaning, (n, n, n)) for result in row.results])
+
+
+def _inverse_second_derivatives_loop(row: Function, inputs: Inputs, context: Context) -> Loop:
+    """The same: one program gives what changes along a joint, for each of them in turn."""
+    _check_second_derivatives(context)
+    return second_as_loop(context.name, inputs, context.n, _along_joint(inputs, context))
+
+
+def _along_joint(inputs: Inputs, context: Context) -> Program:
+    """∂τ/∂q, ∂τ/∂q̇, B as they change with q along a direction (n), and ∂τ/∂q̇ with q̇ along it; (n, n) each.
+
+    The three themselves follow.
+    """
+    row, n = FUNCTIONS["inverse_dynamics_derivatives"], context.n
+    slopes = _inverse_derivatives(row, inputs, context)
+    by_q, by_qd = (time_derivative(slopes, {name: ALONG}) for name in STATE[:2])
+
+    def function(*columns: Any) -> Any:
+        return (*inline(by_q, columns), inline(by_qd, columns)[1], *inline(slopes, columns[:-1]))
+
+    return record(function, by_q.inputs, [(f"slopes {k}", (n, n)) for k in range(7)])
+
+
+def _matrix(flat: Sequence[Any], n: int) -> SquareMatrix:
+    """The first n rows of n numbers, of which one comes after the other."""
+    return [list(flat[n * i : n * i + n]) for i in range(n)]
+
+
+def _symmetric(n: int, entry: Callable[[int, int, int], Any]) -> list[Any]:
+    """The array of entries i, j, k, symmetric in the last two; the entry is asked for where k ≤ j."""
+    half = [[[entry(i, j, k) for k in range(j + 1)] for j in range(n)] for i in range(n)]
+    return [[[x[max(j, k)][min(j, k)] for k in range(n)] for j in range(n)] for x in half]
+
+
+def _friction_alone(M: Mechanism, q: Any, qd: Any, qdd: Any, wrench: Any = None) -> Any:
+    return dynamics.friction_torques(M, qd, q=q if M.loops else None)
+
+
+def _check_second_derivatives(context: Context) -> None:
+    """Refuse load friction with a width: of it the second derivatives are not all in the table's four."""
+    if _is_bent_by_load(context.mechanism):
+        product = context.name.replace("second_derivatives", "hessian_product")
+        raise ModelError(
+            f"{context.name}: load friction with a width has further second derivatives, by velocities and "
+            f"what torques depend on; {product} has them all"
+        )
+
+
+def _is_bent_by_load(M: Mechanism) -> bool:
+    return any(surface.has_load and surface.is_rounded for surface in M.friction)
+
+
+def _inverse_hessian(row: Function, inputs: Inputs, context: Context) -> Program:
+    """λᵀ ∂²τ/∂x∂x, where x is q, q̇, q̈: one sweep backwards; of closed chains the slope of the gradient."""
+    torques = replace(row, results=_one("lambda^T tau"), algorithm=_multiplied)
+    if not context.mechanism.loops:
+        return hessian(_recorded(torques, inputs, context), STATE)
+    n, names = context.n, [name for name, _ in inputs]
+    given = [x for x in inputs if x[0] != MULTIPLIERS]
+    first = _inverse_derivatives(FUNCTIONS["inverse_dynamics_derivatives"], given, context)
+
+    def gradient(*columns: Any) -> Any:
+        weights = columns[names.index(MULTIPLIERS)]
+        others = [x for name, x in zip(names, columns, strict=True) if name != MULTIPLIERS]
+        slopes = inline(first, others)
+        return [inner(weights, flat[k::n]) for flat in slopes for k in range(n)]
+
+    rates = tangents(record(gradient, inputs, [("gradient", (3 * n,))]), STATE)
+    rates = _along_coordinates(rates, inputs, context)
+
+    def function(*columns: Any) -> Any:
+        found = inline(rates, columns)
+        return [[y for x in found for y in x[n * k : n * k + n]] for k in range(3 * n)]
+
+    return record(function, inputs, [(row.results[0].meaning, (3 * n, 3 * n))])
+
+
+def _inverse_hessian_loop(row: Function, inputs: Inputs, context: Context) -> Loop:
+    return hessian_as_loop(context.name, inputs, context.n, _gradient_along(row, inputs, context))
+
+
+def _gradient_along(row: Function, inputs: Inputs, context: Context) -> Program:
+    """∂(λᵀτ)/∂x, where x is q, q̇, q̈, as it changes with q and q̇ along a direction (2n)."""
+    torques, n = replace(row, results=_one("lambda^T tau"), algorithm=_multiplied), context.n
+    gradient = jacobian(_recorded(torques, inputs, context), STATE)
+    rates = time_derivative(gradient, {name: f"{ALONG} {name}" for name in STATE[:2]})
+
+    def function(*columns: Any) -> Any:
+        *given, along = columns
+        return [inline(rates, [*given, along[:n], along[n:]])]
+
+    return record(function, [*inputs, (ALONG, 2 * n)], [("rates", (3 * n,))])
+
+
+def _multiplied(M: Mechanism, q: Any, qd: Any, qdd: Any, multipliers: Any, **given: Any) -> Any:
+    return [inner(multipliers, _inverse_dynamics(M, q, qd, qdd, **given))]
+
+
+def _forward_second_derivatives(row: Function, inputs: Inputs, context: Context) -> Program:
+    """∂²q̈/∂q∂q, ∂²q̈/∂q̇∂q, ∂²q̈/∂τ∂q, ∂²q̈/∂q̇∂q̇, from those of inverse dynamics at the q̈ found."""
+    _check_second_derivatives(context)
+    inverse = FUNCTIONS["inverse_dynamics_second_derivatives"]
+    second = _inverse_second_derivatives(inverse, at_acceleration(inputs), context)
+    return second_as_program(row, inputs, context.n, _forward_parts(row, inputs, context), second)
+
+
+def _forward_second_derivatives_loop(row: Function, inputs: Inputs, context: Context) -> Loop:
+    _check_second_derivatives(context)
+    along = _along_joint(at_acceleration(inputs), context)
+    return forward_second_as_loop(
+        context.name, inputs, context.n, _forward_parts(row, inputs, context), along
+    )
+
+
+def _forward_hessian_loop(row: Function, inputs: Inputs, context: Context) -> Loop:
+    inverse = FUNCTIONS["inverse_dynamics_hessian_product"]
+    along = _gradient_along(inverse, at_acceleration(inputs), context)
+    given = [x for x in inputs if x[0] != MULTIPLIERS]
+    parts = _forward_parts(row, given, context)
+    return forward_hessian_as_loop(context.name, inputs, context.n, parts, along)
+
+
+def _forward_hessian(row: Function, inputs: Inputs, context: Context) -> Program:
+    """λᵀ ∂²q̈/∂x∂x, where x is q, q̇, τ, from that of inverse dynamics at the q̈ found."""
+    inner_inputs = at_acceleration(inputs)
+    second = _inverse_hessian(FUNCTIONS["inverse_dynamics_hessian_product"], inner_inputs, context)
+    given = [x for x in inputs if x[0] != MULTIPLIERS]
+    return hessian_as_program(row, inputs, context.n, _forward_parts(row, given, context), second)
+
+
 def _one(meaning: str, *shape: int | str) -> tuple[Result, ...]:
     return (Result(shape, meaning),)
 
 
 def _squares(*meanings: str) -> tuple[Result, ...]:
     return tuple(Result(("n", "n"), meaning) for meaning in meanings)
+
+
+def _cubes(*meanings: str) -> tuple[Result, ...]:
+    return tuple(Result(("n", "n", "n"), meaning) for meaning in meanings)
 
 
 _WITH_WRENCH = ("wrench", "parameters")
@@ -330,6 +506,42 @@ FUNCTIONS: dict[str, Function] = {
         _forward_derivatives,
         _forward_derivatives_loop,
     ),
+    "inverse_dynamics_second_derivatives": Function(
+        STATE,
+        _cubes("d2 tau/d q d q", "d2 tau/d qd d q", "d2 tau/d qdd d q", "d2 tau/d qd d qd"),
+        _inverse_dynamics,
+        _WITH_WRENCH,
+        _inverse_second_derivatives,
+        _inverse_second_derivatives_loop,
+        few_by_loop=True,
+    ),
+    "forward_dynamics_second_derivatives": Function(
+        _FORCES,
+        _cubes("d2 qdd/d q d q", "d2 qdd/d qd d q", "d2 qdd/d tau d q", "d2 qdd/d qd d qd"),
+        dynamics.forward_dynamics,
+        _WITH_WRENCH,
+        _forward_second_derivatives,
+        _forward_second_derivatives_loop,
+        few_by_loop=True,
+    ),
+    "inverse_dynamics_hessian_product": Function(
+        (*STATE, MULTIPLIERS),
+        _one("lambda^T d2 tau/d x d x with x = q, qd, qdd, row by row", "3n", "3n"),
+        _inverse_dynamics,
+        _WITH_WRENCH,
+        _inverse_hessian,
+        _inverse_hessian_loop,
+        few_by_loop=True,
+    ),
+    "forward_dynamics_hessian_product": Function(
+        (*_FORCES, MULTIPLIERS),
+        _one("lambda^T d2 qdd/d x d x with x = q, qd, tau, row by row", "3n", "3n"),
+        dynamics.forward_dynamics,
+        _WITH_WRENCH,
+        _forward_hessian,
+        _forward_hessian_loop,
+        few_by_loop=True,
+    ),
 }
 CLOSED_FUNCTIONS: dict[str, Function] = {  # of robots with loops only
     "loop_wrenches": Function(
@@ -363,7 +575,10 @@ _ROWS = FUNCTIONS | CLOSED_FUNCTIONS
 
 def functions_of(model: RobotModel) -> dict[str, Function]:
     """The functions that a robot has."""
-    return _ROWS if model.loops else FUNCTIONS
+    rows = _ROWS if model.loops else FUNCTIONS
+    if not _is_bent_by_load(model.mechanism):
+        return rows
+    return {name: row for name, row in rows.items() if not name.endswith("second_derivatives")}
 
 
 def inputs_of(model: RobotModel, name: str) -> tuple[str, ...]:
@@ -527,9 +742,13 @@ def _specification(
     identity = f"{context.mechanism!r} {[p.name for p in context.layout]} {inputs!r}"
     identity += f" {context.symbols}" if context.symbols else ""
     record = partial(row.make or _recorded, row, inputs, context)
-    loop = partial(row.loop, row, inputs, context) if row.loop and context.n >= LONG else None
-    identity += " as a loop" if loop else ""
-    return Specification(context.name, tuple(inputs), context.shapes(row), record, identity, shared, loop)
+    looped = partial(row.loop, row, inputs, context) if row.loop and not context.mechanism.loops else None
+    loop = looped if context.n >= LONG else None
+    few = looped if row.few_by_loop and SHORTEST <= context.n < LONG else None
+    identity += " as a loop" if loop else " as a loop for few rows" if few else ""
+    return Specification(
+        context.name, tuple(inputs), context.shapes(row), record, identity, shared, loop, few
+    )
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -561,6 +780,26 @@ def as_program(inputs: Inputs, n: int, parts: ForwardParts) -> Program:
     """∂q̈/∂q = −B⁻¹ ∂τ/∂q, ∂q̈/∂q̇ = −B⁻¹ ∂τ/∂q̇, ∂q̈/∂τ = B⁻¹, (n, n) each."""
 
     def function(*columns: Any) -> Any:
+        found = Solved.of(inputs, n, parts, columns)
+        return found.by_q, found.by_qd, found.by_tau
+
+    return record(function, inputs, [(f"d qdd/d {name}", (n, n)) for name in ("q", "qd", "tau")])
+
+
+@dataclass(frozen=True)
+class Solved:
+    """q̈ and its derivatives at one state, over scalars; B is kept factorised, to solve further with."""
+
+    qdd: list[Any]
+    loaded: list[Any]
+    L: SquareMatrix
+    D: list[Any]
+    by_q: SquareMatrix
+    by_qd: SquareMatrix
+    by_tau: SquareMatrix
+
+    @staticmethod
+    def of(inputs: Inputs, n: int, parts: ForwardParts, columns: Sequence[Any]) -> Solved:
         (qdd,) = inline(parts.forward, columns)
         arguments = [qdd if name == "tau" else x for (name, _), x in zip(inputs, columns, strict=True)]
         (loaded,) = inline(parts.factors, arguments)
@@ -568,44 +807,149 @@ def as_program(inputs: Inputs, n: int, parts: ForwardParts) -> Program:
             [[x / loaded[i] for x in flat[n * i : n * i + n]] for i in range(n)]
             for flat in inline(parts.slopes, arguments)
         )
+        L, D = factorised(B)
         unit = [[1 / loaded[j] if i == j else 0 for i in range(n)] for j in range(n)]
         negative = [[[-x for x in column] for column in zip(*M, strict=True)] for M in (by_q, by_qd)]
-        solved = solve(B, [*negative[0], *negative[1], *unit])
-        return tuple([list(row) for row in zip(*solved[n * k : n * k + n], strict=True)] for k in range(3))
+        found = [[substituted(L, D, b) for b in columns] for columns in (*negative, unit)]
+        return Solved(qdd, loaded, L, D, *([list(row) for row in zip(*x, strict=True)] for x in found))
 
-    return record(function, inputs, [(f"d qdd/d {name}", (n, n)) for name in ("q", "qd", "tau")])
+    def acceleration(self, torques: Sequence[Any]) -> list[Any]:
+        """The change of q̈ that a lack of torques (n) makes: −B⁻¹ τ."""
+        return substituted(
+            self.L, self.D, [-x / loaded for x, loaded in zip(torques, self.loaded, strict=True)]
+        )
+
+    def transposed(self, multipliers: Sequence[Any]) -> list[Any]:
+        """μ with μᵀ ∂τ/∂q̈ = λᵀ: B is symmetric but for the factors of load friction."""
+        found = substituted(self.L, self.D, multipliers)
+        return [x / loaded for x, loaded in zip(found, self.loaded, strict=True)]
+
+
+# With τ = f(q, q̇, q̈), the second derivatives of q̈ by q, q̇, τ follow from those of f: along x and y,
+#
+#     ∂f/∂q̈ ∂²q̈/∂x∂y = −(f_xy + f_xq̈ ∂q̈/∂y + f_yq̈ ∂q̈/∂x),
+#
+# as f is linear in q̈. Without the load friction that is refused here, f_q̇q̈ is zero too.
+
+
+def second_as_program(row: Function, inputs: Inputs, n: int, parts: ForwardParts, second: Program) -> Program:
+    """∂²q̈/∂q∂q, ∂²q̈/∂q̇∂q, ∂²q̈/∂τ∂q, ∂²q̈/∂q̇∂q̇, (n, n, n) each."""
+
+    def function(*columns: Any) -> Any:
+        at = Solved.of(inputs, n, parts, columns)
+        arguments = [at.qdd if name == "tau" else x for (name, _), x in zip(inputs, columns, strict=True)]
+        by_pairs = [[_matrix(x[k:], n) for k in range(0, n**3, n * n)] for x in inline(second, arguments)]
+        qq, qd_q, qdd_q, qd_qd = by_pairs
+        along_q, along_qd, along_tau = (  # Σ_l f_q̈q[i][l][k] ∂q̈_l/∂x_j
+            [
+                [[inner(x, y) for y in zip(*rows, strict=True)] for x in zip(*slopes, strict=True)]
+                for rows in qdd_q
+            ]
+            for slopes in (at.by_q, at.by_qd, at.by_tau)
+        )
+
+        def solved(entry: Callable[[int, int, int], Any], symmetric: bool = False) -> Any:
+            pairs = [(j, k) for j in range(n) for k in range(j + 1 if symmetric else n)]
+            found = {(j, k): at.acceleration([entry(i, j, k) for i in range(n)]) for j, k in pairs}
+            if symmetric:
+                return _symmetric(n, lambda i, j, k: found[j, k][i])
+            return [[[found[j, k][i] for k in range(n)] for j in range(n)] for i in range(n)]
+
+        return (
+            solved(lambda i, j, k: qq[i][j][k] + (along_q[i][j][k] + along_q[i][k][j]), symmetric=True),
+            solved(lambda i, j, k: qd_q[i][j][k] + along_qd[i][j][k]),
+            solved(lambda i, j, k: along_tau[i][j][k]),
+            solved(lambda i, j, k: qd_qd[i][j][k], symmetric=True),
+        )
+
+    return record(function, inputs, [(result.meaning, (n, n, n)) for result in row.results])
+
+
+def hessian_as_program(
+    row: Function, inputs: Inputs, n: int, parts: ForwardParts, second: Program
+) -> Program:
+    """λᵀ ∂²q̈/∂x∂x, (3n, 3n): the above for μᵀf, where μ makes λᵀ of the left-hand side."""
+
+    def function(*columns: Any) -> Any:
+        given = dict(zip([name for name, _ in inputs], columns, strict=True))
+        multipliers = given.pop(MULTIPLIERS)
+        state = [(name, len(x)) for name, x in given.items()]
+        at = Solved.of(state, n, parts, list(given.values()))
+        exchanged = {"tau": at.qdd, MULTIPLIERS: at.transposed(multipliers)}
+        (flat,) = inline(
+            second, [exchanged.get(name, x) for (name, _), x in zip(inputs, columns, strict=True)]
+        )
+        H = [flat[3 * n * i : 3 * n * i + 3 * n] for i in range(3 * n)]
+        slopes = [a + b + c for a, b, c in zip(at.by_q, at.by_qd, at.by_tau, strict=True)]
+        by_column = list(zip(*slopes, strict=True))
+        along = [[inner(x[2 * n :], y) for y in by_column] for x in H[: 2 * n]]
+
+        def entry(i: int, j: int) -> Any:
+            found = along[j][i] if j < 2 * n else 0
+            if i < 2 * n:
+                found = H[i][j] + (along[i][j] + found)
+            return -found
+
+        half = [[entry(i, j) for j in range(i + 1)] for i in range(3 * n)]
+        return [[half[max(i, j)][min(i, j)] for j in range(3 * n)] for i in range(3 * n)]
+
+    return record(function, inputs, [(row.results[0].meaning, (3 * n, 3 * n))])
 
 
 def as_loop(name: str, inputs: Inputs, n: int, parts: ForwardParts) -> Loop:
     """The same; B is factorised once, and one program solves for each column in turn."""
-    given = {key: Local(key, size) for key, size in inputs}
-    qdd, loaded, D = Local("found", n), Local("loaded", n), Local("D", n)
-    by_q, by_qd, B, unit = (Local(key, n * n) for key in ("by_q", "by_qd", "B", "unit"))
-    solved = [Local(f"solved_by_{key}", n * n) for key in ("q", "qd", "tau")]
+    at = _Solving(inputs, n, parts, "slopes", parts.slopes)
     results = [Argument(f"by_{key}", n * n, written=True) for key in ("q", "qd", "tau")]
-    arguments = [Argument(key, size) for key, size in inputs]
-    columns = tuple(x.all for x in given.values())
-    inner = tuple(qdd.all if key == "tau" else x.all for key, x in given.items())
-    programs = {"forward": parts.forward, "slopes": parts.slopes}
-    body: list[Statement] = [Fetch(x.all, y) for x, y in zip(given.values(), arguments, strict=True)]
-    body += [
-        Call("forward", columns, (qdd.all,)),
-        Call("slopes", inner, (by_q.all, by_qd.all, B.all)),
-    ]
-    scale: tuple[Slice, ...] = ()
-    if not _all_are(parts.factors, 1):
-        programs["factors"], scale = parts.factors, (loaded.all,)
-        body.append(Call("factors", inner, scale))
-    further = [("loaded", n)] if scale else []
-    programs["factorised"], places = _factorising(n, parts.slopes, further)
-    programs["substituted"] = _substituting(n, places, further)
-    L = Local("L", len(places))
-    body.append(Call("factorised", (B.all, *scale), (L.all, D.all)))
-    body += [Set(unit[n * i + i], -1) for i in range(n)]  # what is solved for gets a minus sign
-    for matrix, result in zip((by_q, by_qd, unit), solved, strict=True):
-        body.append(Each("substituted", n, (L.all, D.all, *scale), (matrix.all,), (result.all,)))
-    body += [Save(y, 0, x.all) for x, y in zip(solved, results, strict=True)]
-    return Loop(name, (), (*arguments, *results), tuple(body), programs)
+    saved = [Save(y, 0, x.all) for x, y in zip(at.solved, results, strict=True)]
+    return Loop(name, (), (*at.arguments, *results), (*at.body, *saved), at.programs)
+
+
+class _Solving:
+    """The statements of a loop that find q̈ and its derivatives, and what further statements may use.
+
+    The program `slopes` gives numbers for the arrays `before`, and then ∂τ/∂q, ∂τ/∂q̇ and B.
+    """
+
+    def __init__(
+        self,
+        inputs: Inputs,
+        n: int,
+        parts: ForwardParts,
+        name: str,
+        slopes: Program,
+        before: Sequence[Local] = (),
+    ) -> None:
+        self.given = {key: Local(key, size) for key, size in inputs}
+        self.arguments = [Argument(key, size) for key, size in inputs]
+        self.qdd, loaded, D = Local("found", n), Local("loaded", n), Local("D", n)
+        by_q, by_qd, B, unit = (Local(key, n * n) for key in ("by_q", "by_qd", "B", "unit"))
+        self.solved = [Local(f"solved_by_{key}", n * n) for key in ("q", "qd", "tau")]
+        columns = tuple(x.all for key, x in self.given.items() if key != MULTIPLIERS)
+        self.inner = self.with_acceleration(x for x in self.given if x != MULTIPLIERS)
+        self.programs = {"forward": parts.forward, name: slopes}
+        found = (*(x.all for x in before), by_q.all, by_qd.all, B.all)
+        self.body: list[Statement] = [
+            *(Fetch(x.all, y) for x, y in zip(self.given.values(), self.arguments, strict=True)),
+            Call("forward", columns, (self.qdd.all,)),
+            Call(name, self.inner, found),
+        ]
+        scale: tuple[Slice, ...] = ()
+        if not _all_are(parts.factors, 1):
+            self.programs["factors"], scale = parts.factors, (loaded.all,)
+            self.body.append(Call("factors", self.inner, scale))
+        self.loaded = [("loaded", n)] if scale else []
+        self.programs["factorised"], self.places = _factorising(n, parts.slopes, self.loaded)
+        self.programs["substituted"] = _substituting(n, self.places, self.loaded)
+        L = Local("L", len(self.places))
+        self.factors = (L.all, D.all, *scale)
+        self.body.append(Call("factorised", (B.all, *scale), (L.all, D.all)))
+        self.body += [Set(unit[n * i + i], -1) for i in range(n)]  # what is solved for gets a minus sign
+        for matrix, result in zip((by_q, by_qd, unit), self.solved, strict=True):
+            self.body.append(Each("substituted", n, self.factors, (matrix.all,), (result.all,)))
+
+    def with_acceleration(self, names: Iterable[str]) -> tuple[Slice, ...]:
+        """The inputs of those names, with q̈ in the place of τ."""
+        return tuple(self.qdd.all if key == "tau" else self.given[key].all for key in names)
 
 
 def _all_are(program: Program, value: float) -> bool:
@@ -642,19 +986,198 @@ def _zeros(program: Program, n: int) -> list[bool]:
     return [node[0] == "const" and node[1] == 0 for node in nodes]
 
 
-def _substituting(n: int, places: Sequence[tuple[int, int]], loaded: Inputs) -> Program:
-    """A program that finds −x with B x = b, from what the other gives and b."""
+def _substituting(
+    n: int, places: Sequence[tuple[int, int]], loaded: Inputs, transposed: bool = False
+) -> Program:
+    """A program that finds −x with B x = b, from what the other gives and b.
+
+    `transposed`: x with xᵀB = bᵀ, where load friction has multiplied the rows of B.
+    """
 
     def solution(entries: Any, D: Any, *others: Any) -> Any:
         *over, b = others
         L: list[list[Any]] = [[0] * n for _ in range(n)]
         for (i, j), x in zip(places, entries, strict=True):
             L[i][j] = x
+        if transposed:
+            found = substituted(L, D, b)
+            return [x / d for x, d in zip(found, over[0], strict=True)] if over else found
         column = [x / d for x, d in zip(b, over[0], strict=True)] if over else b
         return [-x for x in substituted(L, D, column)]
 
     inputs = [("L", len(places)), ("D", n), *loaded, ("column", n)]
     return record(solution, inputs, [("negative", (n,))])
+
+
+def second_as_loop(name: str, inputs: Inputs, n: int, along: Program) -> Loop:
+    """Second derivatives of inverse dynamics; what does not depend on the direction is computed once."""
+    given = {key: Local(key, size) for key, size in inputs}
+    along = replace(along, outputs=along.outputs[:4], results=along.results[: 4 * n * n])
+    programs = dict(zip(("first", "along"), split(along, ALONG), strict=True))
+    kept, unit = Local("kept", programs["first"].outputs[0][1][0]), Local("unit", n * n)
+    found = [Local(f"found{k}", n**3) for k in range(4)]
+    arguments = [Argument(key, size) for key, size in inputs]
+    results = [Argument(f"result{k}", n**3, written=True) for k in range(4)]
+    body: list[Statement] = [Fetch(x.all, y) for x, y in zip(given.values(), arguments, strict=True)]
+    body.append(Call("first", tuple(x.all for x in given.values()), (kept.all,)))
+    body += [Set(unit[n * i + i], 1) for i in range(n)]
+    body.append(Each("along", n, (kept.all,), (unit.all,), tuple(x.all for x in found)))
+    body += [Save(y, 0, x.all) for x, y in zip(found, results, strict=True)]
+    return Loop(name, (), (*arguments, *results), tuple(body), programs)
+
+
+def forward_second_as_loop(name: str, inputs: Inputs, n: int, parts: ForwardParts, along: Program) -> Loop:
+    """Second derivatives of forward dynamics: one program solves for all pairs with a joint."""
+    first, rest = split(along, ALONG, apart=3)
+    kept, unit = Local("kept", first.outputs[0][1][0]), Local("directions", n * n)
+    at = _Solving(inputs, n, parts, "first", first, [kept])
+    f = [Local(f"f_{key}", n**3) for key in ("q_q", "qd_q", "qdd_q", "qd_qd")]
+    second = [Local(f"by_{key}", n**3) for key in ("q_q", "qd_q", "tau_q", "qd_qd")]
+    results = [Argument(x.name, n**3, written=True) for x in second]
+    shared = (*at.factors, *(x.all for x in at.solved), f[2].all)
+    matrices = (*(x.all for x in f), at.solved[0].all)
+    body = [
+        *at.body,
+        *(Set(unit[n * k + k], 1) for k in range(n)),
+        Each("along", n, (kept.all,), (unit.all,), tuple(x.all for x in f)),
+        Each("combined", n, shared, matrices, tuple(x.all for x in second)),
+        *(Save(y, 0, x.all) for x, y in zip(second, results, strict=True)),
+    ]
+    programs = at.programs | {"along": rest, "combined": _combining(n, at.places, at.loaded)}
+    return Loop(name, (), (*at.arguments, *results), tuple(body), programs)
+
+
+def _combining(n: int, places: Sequence[tuple[int, int]], loaded: Inputs) -> Program:
+    """A program of one joint k: ∂²q̈/∂x∂q_k, and ∂²q̈/∂q̇∂q̇_k, (n, n) each, by the equation above."""
+
+    def function(entries: Any, D: Any, *others: Any) -> Any:
+        *over, by_q, by_qd, by_tau, all_qdd_q, q_q, qd_q, qdd_q, qd_qd, own = others
+        L: list[list[Any]] = [[0] * n for _ in range(n)]
+        for (i, j), x in zip(places, entries, strict=True):
+            L[i][j] = x
+
+        def along(slopes: Any, i: int, j: int) -> Any:
+            return inner(qdd_q[n * i : n * i + n], slopes[j::n])
+
+        def solved(entry: Callable[[int, int], Any]) -> Any:
+            columns = []
+            for j in range(n):
+                b = [entry(i, j) / over[0][i] if over else entry(i, j) for i in range(n)]
+                columns.append([-x for x in substituted(L, D, b)])
+            return [list(row) for row in zip(*columns, strict=True)]
+
+        def twice(i: int, j: int) -> Any:
+            return q_q[n * i + j] + (
+                along(by_q, i, j) + inner(all_qdd_q[n * n * i + j : n * n * (i + 1) : n], own)
+            )
+
+        return (
+            solved(twice),
+            solved(lambda i, j: qd_q[n * i + j] + along(by_qd, i, j)),
+            solved(lambda i, j: along(by_tau, i, j)),
+            solved(lambda i, j: qd_qd[n * i + j]),
+        )
+
+    square = n * n
+    inputs = [("L", len(places)), ("D", n), *loaded, ("by_q", square), ("by_qd", square), ("by_tau", square)]
+    inputs += [("all", n**3), *((f"f{k}", square) for k in range(4)), ("own", n)]
+    return record(function, inputs, [(f"second {k}", (n, n)) for k in range(4)])
+
+
+def hessian_as_loop(name: str, inputs: Inputs, n: int, along: Program) -> Loop:
+    """λᵀ ∂²τ/∂x∂x: the gradient's slopes along q and q̇, column by column; it is linear in q̈."""
+    first, rest = split(along, ALONG)
+    given = {key: Local(key, size) for key, size in inputs}
+    arguments, result = (
+        [Argument(key, size) for key, size in inputs],
+        Argument("result", 9 * n * n, written=True),
+    )
+    H, (body, columns) = (
+        Local("H", 9 * n * n),
+        _columns_of_hessian(n, first, tuple(x.all for x in given.values())),
+    )
+    statements = [
+        *(Fetch(x.all, y) for x, y in zip(given.values(), arguments, strict=True)),
+        *body,
+        Call("mirrored", (columns.all,), (H.all,)),
+        Save(result, 0, H.all),
+    ]
+    programs = {"gradient": first, "along": rest, "mirrored": _mirroring(n)}
+    return Loop(name, (), (*arguments, result), tuple(statements), programs)
+
+
+def _columns_of_hessian(n: int, first: Program, given: tuple[Slice, ...]) -> tuple[list[Statement], Local]:
+    """Statements that find the columns by q and q̇ of a Hessian, and where they are, (3n, 2n)."""
+    kept = Local("kept", first.outputs[0][1][0])
+    unit, columns = Local("directions", 4 * n * n), Local("columns", 6 * n * n)
+    return [
+        Call("gradient", given, (kept.all,)),
+        *(Set(unit[2 * n * k + k], 1) for k in range(2 * n)),
+        Each("along", 2 * n, (kept.all,), (unit.all,), (columns.all,)),
+    ], columns
+
+
+def _mirroring(n: int) -> Program:
+    """A symmetric matrix (3n, 3n) from its first 2n columns; the others have zeros below."""
+
+    def function(columns: Any) -> Any:
+        def entry(i: int, j: int) -> Any:
+            i, j = max(i, j), min(i, j)
+            return columns[2 * n * i + j] if j < 2 * n else 0
+
+        return [[entry(i, j) for j in range(3 * n)] for i in range(3 * n)]
+
+    return record(function, [("columns", 6 * n * n)], [("matrix", (3 * n, 3 * n))])
+
+
+def forward_hessian_as_loop(name: str, inputs: Inputs, n: int, parts: ForwardParts, along: Program) -> Loop:
+    """λᵀ ∂²q̈/∂x∂x: one program makes each column of it from one of μᵀ ∂²τ/∂x∂x."""
+    first, rest = split(along, ALONG)
+    at = _Solving(inputs, n, parts, "slopes", parts.slopes)
+    mu, joined, H = Local("mu", n), Local("joined", 2 * n * n), Local("H", 9 * n * n)
+    given = at.with_acceleration(at.given)
+    place = list(at.given).index(MULTIPLIERS)
+    body, columns = _columns_of_hessian(n, first, (*given[:place], mu.all, *given[place + 1 :]))
+    found, result = Local("of_q_and_qd", 6 * n * n), Argument("result", 9 * n * n, written=True)
+    shared = (columns[4 * n * n :], *(x.all for x in at.solved))
+    statements = [
+        *at.body,
+        Call("transposed", (*at.factors, at.given[MULTIPLIERS].all), (mu.all,)),
+        *body,
+        Call("joined", (at.solved[0].all, at.solved[1].all), (joined.all,)),
+        Each("combined", 2 * n, shared, (columns.all, joined.all), (found.all,)),
+        Call("mirrored", (found.all,), (H.all,)),
+        Save(result, 0, H.all),
+    ]
+    transposed = _substituting(n, at.places, at.loaded, transposed=True)
+    further = {"transposed": transposed, "joined": _joining(n), "combined": _combining_hessian(n)}
+    programs = at.programs | {"gradient": first, "along": rest, "mirrored": _mirroring(n)} | further
+    return Loop(name, (), (*at.arguments, result), tuple(statements), programs)
+
+
+def _joining(n: int) -> Program:
+    """Two matrices (n, n) side by side."""
+    square = n * n
+    inputs = [("a", square), ("b", square)]
+    return record(
+        lambda a, b: [[*a[n * i : n * i + n], *b[n * i : n * i + n]] for i in range(n)],
+        inputs,
+        [("ab", (n, 2 * n))],
+    )
+
+
+def _combining_hessian(n: int) -> Program:
+    """A column of λᵀ ∂²q̈/∂x∂x by q or q̇, from that of μᵀ ∂²τ/∂x∂x, by the equation above."""
+
+    def function(by_qdd: Any, by_q: Any, by_qd: Any, by_tau: Any, column: Any, own: Any) -> Any:
+        last = column[2 * n :]
+        slopes = [inner(last, x[k::n]) for x in (by_q, by_qd, by_tau) for k in range(n)]
+        found = [column[k] + (inner(by_qdd[k :: 2 * n], own) + slopes[k]) for k in range(2 * n)]
+        return [-x for x in (*found, *slopes[2 * n :])]
+
+    square = n * n
+    inputs = [("by_qdd", 2 * square), ("by_q", square), ("by_qd", square), ("by_tau", square)]
+    return record(function, [*inputs, ("column", 3 * n), ("own", n)], [("column", (3 * n,))])
 
 
 # ---- ∂τ/∂q, ∂τ/∂q̇, ∂τ/∂q̈ as one program: rigid bodies by recursion, the rest from the tape ---------------

@@ -907,6 +907,132 @@ class Robot(Shown):
             near=near,
         )
 
+    def inverse_dynamics_second_derivatives(
+        self,
+        q: Numbers,
+        qd: Numbers,
+        qdd: Numbers,
+        wrench: Wrench | None = None,
+        *,
+        parameters: Numbers | None = None,
+        symbols: Symbols | None = None,
+        near: Numbers | None = None,
+        out: tuple[Floats | None, Floats | None, Floats | None, Floats | None] | None = None,
+    ) -> tuple[Floats, Floats, Floats, Floats]:
+        """∂²τ/∂q∂q, ∂²τ/∂q̇∂q, ∂²τ/∂q̈∂q = ∂B/∂q, ∂²τ/∂q̇∂q̇, each (..., n, n, n).
+
+        The first index is that of the torque; the last is that of the second differentiation: entry i, j, k
+        of the second array is ∂(∂τ_i/∂q̇_j)/∂q_k. So the first three are the slopes by q of what
+        `inverse_dynamics_derivatives` gives, the last is that of ∂τ/∂q̇ by q̇. All others are zero. Load
+        friction with a width has more, and is refused; `inverse_dynamics_hessian_product` has it.
+        """
+        if wrench is None and parameters is None and symbols is None:
+            return self._kernels["inverse_dynamics_second_derivatives"].call((q, qd, qdd), out, near)
+        return self._run(
+            "inverse_dynamics_second_derivatives",
+            (q, qd, qdd),
+            out,
+            wrench=wrench,
+            parameters=parameters,
+            symbols=symbols,
+            near=near,
+        )
+
+    def forward_dynamics_second_derivatives(
+        self,
+        q: Numbers,
+        qd: Numbers,
+        tau: Numbers,
+        wrench: Wrench | None = None,
+        *,
+        parameters: Numbers | None = None,
+        symbols: Symbols | None = None,
+        near: Numbers | None = None,
+        out: tuple[Floats | None, Floats | None, Floats | None, Floats | None] | None = None,
+    ) -> tuple[Floats, Floats, Floats, Floats]:
+        """∂²q̈/∂q∂q, ∂²q̈/∂q̇∂q, ∂²q̈/∂τ∂q = ∂B⁻¹/∂q, ∂²q̈/∂q̇∂q̇, each (..., n, n, n).
+
+        Indices are in the order of `inverse_dynamics_second_derivatives`: entry i, j, k of the second array
+        is ∂(∂q̈_i/∂q̇_j)/∂q_k. All others are zero. The operations grow with n⁴;
+        `forward_dynamics_hessian_product` takes n³.
+        """
+        if wrench is None and parameters is None and symbols is None:
+            return self._kernels["forward_dynamics_second_derivatives"].call((q, qd, tau), out, near)
+        return self._run(
+            "forward_dynamics_second_derivatives",
+            (q, qd, tau),
+            out,
+            wrench=wrench,
+            parameters=parameters,
+            symbols=symbols,
+            near=near,
+        )
+
+    def inverse_dynamics_hessian_product(
+        self,
+        q: Numbers,
+        qd: Numbers,
+        qdd: Numbers,
+        multipliers: Numbers,
+        wrench: Wrench | None = None,
+        *,
+        parameters: Numbers | None = None,
+        symbols: Symbols | None = None,
+        near: Numbers | None = None,
+        out: Floats | None = None,
+    ) -> Floats:
+        """λᵀ ∂²τ/∂x∂x with x = (q, q̇, q̈), (..., 3n, 3n): symmetric, the Hessian of λᵀτ.
+
+        `multipliers` (..., n) is λ. Of long chains it takes far fewer operations than all second derivatives,
+        and its 9n² numbers stand for their 4n³.
+        """
+        if wrench is None and parameters is None and symbols is None:
+            return self._kernels["inverse_dynamics_hessian_product"].call(
+                (q, qd, qdd, multipliers), out, near
+            )
+        return self._run(
+            "inverse_dynamics_hessian_product",
+            (q, qd, qdd, multipliers),
+            out,
+            wrench=wrench,
+            parameters=parameters,
+            symbols=symbols,
+            near=near,
+        )
+
+    def forward_dynamics_hessian_product(
+        self,
+        q: Numbers,
+        qd: Numbers,
+        tau: Numbers,
+        multipliers: Numbers,
+        wrench: Wrench | None = None,
+        *,
+        parameters: Numbers | None = None,
+        symbols: Symbols | None = None,
+        near: Numbers | None = None,
+        out: Floats | None = None,
+    ) -> Floats:
+        """λᵀ ∂²q̈/∂x∂x with x = (q, q̇, τ), (..., 3n, 3n): symmetric, the Hessian of λᵀq̈.
+
+        `multipliers` (..., n) is λ: in differential dynamic programming the slope of the value by the
+        velocities, times the time step. The state's block is [:2n, :2n], that of torques and state
+        [2n:, :2n]; that of the torques is zero. docs/control.md has an example.
+        """
+        if wrench is None and parameters is None and symbols is None:
+            return self._kernels["forward_dynamics_hessian_product"].call(
+                (q, qd, tau, multipliers), out, near
+            )
+        return self._run(
+            "forward_dynamics_hessian_product",
+            (q, qd, tau, multipliers),
+            out,
+            wrench=wrench,
+            parameters=parameters,
+            symbols=symbols,
+            near=near,
+        )
+
     def joint_positions(self, q: Numbers) -> Floats:
         """Positions (..., joints) of all moving joints at q (..., n): S q + s₀ where joints are related.
 

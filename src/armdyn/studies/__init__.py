@@ -1,10 +1,12 @@
 """Designs compared and chosen: tables of cases run, drives sized, symbols optimised.
 
-`study` runs a function for every case of a table, `StudyFile` does what a file says. `optimise` finds values
-of symbols by gradient: of `measures`, evaluated on `courses`.
+`study` runs a function for every case of a table, `StudyFile` does what a file says. `size_drives` chooses
+motors and gears of a catalogue for duty cycles. `optimise` finds values of symbols by gradient: of
+`measures`, evaluated on `courses`.
 """
 
 from armdyn.studies.cases import Cases
+from armdyn.studies.catalogue import Catalogue, Pair, bundled_catalogues, load_catalogue
 from armdyn.studies.courses import TipMotion
 from armdyn.studies.errors import StudyError
 from armdyn.studies.measures import (
@@ -26,6 +28,7 @@ from armdyn.studies.measures import (
 from armdyn.studies.optimise import Active, Optimum, optimise
 from armdyn.studies.pareto import best_rows, pareto_front
 from armdyn.studies.sensitivity import RankCorrelations, SobolIndices, rank_correlations, sobol_indices
+from armdyn.studies.size_drives import DriveAssignment, DriveRow, NextDown, Sizing, size_drives
 from armdyn.studies.store import Study
 from armdyn.studies.study import Row, Rows, study
 from armdyn.studies.study_file import StudyFile
@@ -33,12 +36,18 @@ from armdyn.studies.study_file import StudyFile
 __all__ = [
     "Active",
     "Cases",
+    "Catalogue",
     "Constraint",
+    "DriveAssignment",
+    "DriveRow",
     "Measure",
+    "NextDown",
     "Optimum",
+    "Pair",
     "RankCorrelations",
     "Row",
     "Rows",
+    "Sizing",
     "SobolIndices",
     "Study",
     "StudyError",
@@ -46,9 +55,11 @@ __all__ = [
     "TipMotion",
     "along",
     "best_rows",
+    "bundled_catalogues",
     "energy",
     "formula",
     "isotropy",
+    "load_catalogue",
     "manipulability_measure",
     "mass",
     "optimise",
@@ -58,6 +69,7 @@ __all__ = [
     "potential_spread",
     "rank_correlations",
     "rms_torque",
+    "size_drives",
     "sobol_indices",
     "speed",
     "study",

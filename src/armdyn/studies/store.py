@@ -213,7 +213,10 @@ class Store:
                 f"folder: '{self.folder}' has other files ({listed(sorted(others))}); an empty folder, or a "
                 "new one, is expected"
             )
-        self.results.mkdir(exist_ok=True)
+        try:
+            self.results.mkdir(exist_ok=True)
+        except OSError as problem:
+            raise StudyError(f"cannot write '{self.results}': {problem.strerror}") from None
         write_parquet(self.folder / CASES, cases.columns, StudyError, {})
         texts = {} if robot is None else {self.folder / ROBOT: robot.to_toml()}
         write_files({**texts, self.folder / MANIFEST: json.dumps(about, indent=2) + "\n"}, StudyError)
@@ -246,9 +249,9 @@ class Store:
                 raise self._taken(file.read(200).strip() or "of another process")
             _HELD.add(path)
             try:
-                file.truncate(0)
-                file.write(f"of process {os.getpid()} on {socket.gethostname()}")
-                file.flush()
+                with suppress(OSError):  # the disk is full: a message would say less, and the lock holds
+                    os.ftruncate(file.fileno(), 0)
+                    os.write(file.fileno(), f"of process {os.getpid()} on {socket.gethostname()}".encode())
                 yield
             finally:
                 _HELD.discard(path)
@@ -272,6 +275,14 @@ class Store:
 
     def write(self, part: Part) -> None:
         """Add a part; where there are many small ones, put them together."""
+        try:
+            self._add(part)
+        except StudyError as problem:
+            raise StudyError(
+                f"{problem}; what was written before is whole, and the same call goes on with it"
+            ) from None
+
+    def _add(self, part: Part) -> None:
         self._write(0, part)
         level = 0
         while len(paths := [path for path in self._paths() if _level(path) == level]) >= FEW:

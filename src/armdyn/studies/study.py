@@ -22,7 +22,8 @@ from concurrent.futures import (
 )
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import pairwise
 from pathlib import Path
 from textwrap import dedent
 from threading import Event
@@ -33,6 +34,7 @@ from typing import Any
 import numpy as np
 
 from armdyn.expression import ArmdynError, shown
+from armdyn.kernels.llvm.compiled import one_form
 from armdyn.kernels.threads import get_threads, one_thread
 from armdyn.names import one_line
 from armdyn.progress import Update, note, progress_bar
@@ -126,18 +128,27 @@ class Job:
     robot: Robot | None  # its payload and limits are symbols, where columns say what they are
     symbols: Mapping[str, str]  # by column
     seed: int
-    vectorised: bool
+    together: int | None  # so many are computed at once; None: one after the other
     inputs: frozenset[str]
 
-    def run(self, units: Sequence[Chunk], stop: Event | None = None) -> tuple[Part, float]:
+    def run(self, chunk: Chunk, stop: Event | None = None) -> tuple[Part, float]:
         """Results of cases, and the seconds that they took; fewer cases where it is told to stop."""
         start, parts = perf_counter(), []
-        with one_thread():  # others run beside this one
-            for chunk in units:
-                if stop is not None and stop.is_set():
-                    break
-                parts.append(self._batch(chunk) if self.vectorised else self._each(chunk, stop))
+        with one_thread(), one_form():  # others run beside this one; what ran before it does not matter
+            if self.together is None:
+                parts.append(self._each(chunk, stop))
+            else:
+                for batch in chunk.batches(self.together):
+                    if stop is not None and stop.is_set():
+                        break
+                    parts.append(self._batch(batch))
         return Part.joined(parts), perf_counter() - start
+
+    @cached_property
+    def fresh(self) -> Robot:
+        """The robot, without code that was made for it elsewhere."""
+        assert self.robot is not None
+        return Robot(self.robot.model)
 
     # ---- case by case ----------------------------------------------------------------------------------
 
@@ -157,7 +168,7 @@ class Job:
             if self.robot is None:
                 given = self.function(row)
             else:
-                given = self.function(self.robot.with_symbols(symbols) if symbols else self.robot, row)
+                given = self.function(self.fresh.with_symbols(symbols) if symbols else self.fresh, row)
         except Exception as problem:
             return _reason(problem), {}
         found = {}
@@ -188,7 +199,7 @@ class Job:
         symbols = {symbol: chunk.columns[name] for name, symbol in self.symbols.items()}
         rows = Rows(chunk.columns, chunk.cases, symbols, self.seed)
         try:
-            given = self.function(*(() if self.robot is None else (self.robot,)), rows)
+            given = self.function(*(() if self.robot is None else (self.fresh,)), rows)
         except Exception as problem:
             if len(chunk.cases) == 1:
                 return Part.of([(int(chunk.cases[0]), _reason(problem), {})])
@@ -219,6 +230,11 @@ class Chunk:
         middle = len(self.cases) // 2
         return [self[:middle], self[middle:]]
 
+    def batches(self, size: int) -> list[Chunk]:
+        """Cases 0 to size − 1, and so on, as far as they are here: whatever is here, these limits stay."""
+        edges = np.flatnonzero(np.diff(self.cases // size)) + 1
+        return [self[a:b] for a, b in pairwise([0, *edges.tolist(), len(self.cases)])]
+
     def __getitem__(self, rows: slice) -> Chunk:
         return Chunk(self.cases[rows], {name: x[rows] for name, x in self.columns.items()})
 
@@ -247,6 +263,8 @@ class Workers:
         self.job, self.stop, self.client = job, Event(), None
         self.packed: bytes | None = None
         self._asked = -LOOK
+        if executor is not None and workers is not None:
+            raise StudyError("workers: the executor has its own; leave one of the two out")
         self.count = get_threads() if workers is None else check.whole_number("workers", workers, least=1)
         self.pool: Executor
         self.own = executor is None
@@ -271,10 +289,10 @@ class Workers:
                 "expected"
             )
 
-    def submit(self, units: Sequence[Chunk]) -> Future[tuple[Part, float]]:
+    def submit(self, chunk: Chunk) -> Future[tuple[Part, float]]:
         if self.packed is None:
-            return self.pool.submit(self.job.run, units, self.stop if self.own else None)
-        return self.pool.submit(_run, self.packed, units)
+            return self.pool.submit(self.job.run, chunk, self.stop if self.own else None)
+        return self.pool.submit(_run, self.packed, chunk)
 
     @property
     def ahead(self) -> int:
@@ -299,7 +317,7 @@ def _packed(job: Job, dumps: Callable[[Any], bytes], instead: str) -> bytes:
         _unpacked(found)
     except Exception as problem:
         raise StudyError(
-            f"function: {shown(job.function)} cannot be sent to other processes ({_reason(problem)}); "
+            f"function: {shown(_name(job.function))} cannot be sent to other processes ({_reason(problem)}); "
             f"{instead}"
         ) from None
     return found
@@ -311,13 +329,13 @@ def _unpacked(packed: bytes) -> Job:
     return found
 
 
-def _run(packed: bytes, units: Sequence[Chunk]) -> tuple[Part, float]:
+def _run(packed: bytes, chunk: Chunk) -> tuple[Part, float]:
     """A task in another process, which keeps what it is given with each of them."""
     try:
         job = _unpacked(packed)
     except Exception as problem:
         raise StudyError(f"function: a worker cannot load it: {_reason(problem)}") from None
-    return job.run(units)
+    return job.run(chunk)
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -365,14 +383,9 @@ def study(
     check_cases(cases, own)
     meaning = meaning_of(robot, list(cases.columns), own)
     found, size, many = _function(function, robot, cases, own, options, vectorised, batch)
-    job = Job(
-        found,
-        meaning.robot,
-        meaning.symbols,
-        check.whole_number("seed", seed),
-        many,
-        frozenset(cases.columns),
-    )
+    together = size if many else None
+    seed = check.whole_number("seed", seed)
+    job = Job(found, meaning.robot, meaning.symbols, seed, together, frozenset(cases.columns))
     if folder is None:
         run = _Run(job, cases, size, None)
         finished = run.all(executor, workers, progress, Part.joined([]))
@@ -426,7 +439,8 @@ def _function(
         check.one_of("function", function, *VERBS)
         if vectorised:
             raise StudyError("vectorised: a verb takes many cases at once by itself, where it can")
-        verb = made(function, robot, cases, own, options)
+        # A copy, as another process would have it: robots among the options have no code of their own yet.
+        verb = _copied(made(function, robot, cases, own, options))
         return verb, size or verb.at_once, verb.at_once is not None
     if not callable(function):
         raise StudyError(
@@ -441,26 +455,33 @@ def _function(
     return function, size or (AT_ONCE if vectorised else None), bool(vectorised)
 
 
+def _copied(x: Any) -> Any:
+    try:
+        return pickle.loads(pickle.dumps(x))
+    except Exception:
+        return x  # it cannot go to another process
+
+
 class _Run:
     """The cases that are left, given to workers task by task."""
 
     def __init__(self, job: Job, cases: Cases, size: int | None, store: Store | None) -> None:
-        self.job, self.cases, self.size, self.store = job, cases, size, store
-        self.unit = size if job.vectorised and size else 1  # cases that are run together
-        self.fixed = size if not job.vectorised else None  # cases of a task
-        self.units_of_task = 1.0
+        self.job, self.cases, self.store = job, cases, store
+        self.unit = job.together or 1  # cases that stay together
+        self.fixed = size if job.together is None else None  # cases of a task
+        self.units = 1.0  # of a task
 
     def all(self, executor: Any, workers: int | None, progress: Any, done: Part) -> Part:
         """Everything, with what is done already; with a store nothing is kept here."""
         n, kept = len(self.cases), [done]
         left = np.ones(n, bool)
         left[done.cases] = False
-        starts = np.arange(0, n, self.unit)  # batches begin at these cases, whatever is left
-        self.waiting = starts[np.logical_or.reduceat(left, starts)]
-        self.next, self.left, ready = 0, left, n - int(left.sum())
+        starts = np.arange(0, n, self.unit)
+        self.waiting, self.next = starts[np.logical_or.reduceat(left, starts)], 0
         if not len(self.waiting):
             return done
-        before, begin = ready, monotonic()
+        ready = before = n - int(left.sum())
+        begin = monotonic()
         with progress_bar("study", progress) as update, _running(executor, workers, self.job) as running:
             update(ready / n)
             for part in self._parts(running):
@@ -470,8 +491,8 @@ class _Run:
                     self.store.write(part)
                 ready += int(left[part.cases].sum())
                 left[part.cases] = False
-                update(ready / n)
                 note(_pace(ready - before, monotonic() - begin, n - ready))
+                update(ready / n)
         return Part.joined(kept)
 
     def _parts(self, running: _Running) -> Iterator[Part]:
@@ -479,8 +500,8 @@ class _Run:
         workers, jobs = running.workers, running.jobs
         while self.next < len(self.waiting) or jobs:
             while self.next < len(self.waiting) and len(jobs) < workers.ahead:
-                units = self._task(workers.count)
-                jobs[workers.submit(units)] = units
+                chunk = self._task(workers.count)
+                jobs[workers.submit(chunk)] = chunk
             finished, _ = wait(jobs, return_when=FIRST_COMPLETED)
             parts = []
             for future in [job for job in jobs if job in finished]:  # in their order
@@ -489,22 +510,17 @@ class _Run:
             if parts:
                 yield Part.joined(parts)
 
-    def _task(self, workers: int) -> list[Chunk]:
+    def _task(self, workers: int) -> Chunk:
         """The next cases: as many as take the time of a task, fewer toward the end."""
         left = len(self.waiting) - self.next
-        count = self.fixed or min(int(self.units_of_task), -(-left // (2 * workers)))
+        count = self.fixed or max(1, min(int(self.units), -(-left // (2 * workers))))
         starts = self.waiting[self.next : self.next + count]
         self.next += count
-        columns = self.cases.columns
-        if self.unit == 1:
-            cases = starts
-            return [Chunk(cases, {name: x[cases] for name, x in columns.items()})]
-        every = [np.arange(start, min(start + self.unit, len(self.cases))) for start in starts.tolist()]
-        return [Chunk(cases, {name: x[cases] for name, x in columns.items()}) for cases in every]
+        cases = (starts[:, None] + np.arange(self.unit)).ravel()
+        cases = cases[cases < len(self.cases)]
+        return Chunk(cases, {name: x[cases] for name, x in self.cases.columns.items()})
 
-    def _result(
-        self, future: Future[tuple[Part, float]], units: list[Chunk], running: _Running
-    ) -> Part | None:
+    def _result(self, future: Future[tuple[Part, float]], chunk: Chunk, running: _Running) -> Part | None:
         """What a task has given; None where its cases are tried again."""
         try:
             part, seconds = future.result()
@@ -516,25 +532,22 @@ class _Run:
         except CancelledError:
             raise StudyError(f"executor: it was closed, or lost its workers; {self._kept()}") from None
         except Exception as problem:
-            if type(problem).__name__ != "KilledWorker":
+            if type(problem).__name__ != "KilledWorker":  # of Dask, which may not be installed
                 raise
-            return self._killed(units, running)
-        count = sum(len(chunk.cases) for chunk in units) / self.unit
+            return self._killed(chunk, running)
+        count = len(chunk.cases) / self.unit
         fits = TASK * count / max(seconds, 1e-6)
-        most = max(1, LARGEST_TASK // self.unit)
-        self.units_of_task = max(1.0, min(fits, GROWTH * max(count, 1.0), most))
+        self.units = max(1.0, min(fits, GROWTH * count, LARGEST_TASK / self.unit))
         return part
 
-    def _killed(self, units: list[Chunk], running: _Running) -> Part | None:
+    def _killed(self, chunk: Chunk, running: _Running) -> Part | None:
         """Cases that were with workers when these died, several times: one of them may be why."""
-        if len(units) == 1 and len(units[0].cases) > 1 and not self.job.vectorised:
-            units = units[0].halves()
-        if len(units) > 1:
-            for chunk in units:
-                running.jobs[running.workers.submit([chunk])] = [chunk]
+        if len(chunk.cases) > 1:
+            for half in chunk.halves():
+                running.jobs[running.workers.submit(half)] = half
             return None
         why = "the workers that ran it died, one after the other: killed, or out of memory"
-        return Part.of([(case, why, {}) for case in units[0].cases.tolist()])
+        return Part.of([(int(chunk.cases[0]), why, {})])
 
     def _kept(self) -> str:
         if self.store is None:
@@ -545,7 +558,7 @@ class _Run:
 @dataclass
 class _Running:
     workers: Workers
-    jobs: dict[Future[tuple[Part, float]], list[Chunk]]
+    jobs: dict[Future[tuple[Part, float]], Chunk]
 
 
 @contextmanager

@@ -102,8 +102,9 @@ class StudyFile:
 
     def run(self, *, workers: int | None = None, progress: bool | Update | None = None) -> Study:
         """The study, run or gone on with in its folder; see `study`."""
+        count = workers or self.workers
         try:
-            with _executor(self.executor, workers or self.workers, self.script) as executor:
+            with _executor(self.executor, count, self.script) as executor:
                 return study(
                     self.function,
                     self.cases,
@@ -111,7 +112,7 @@ class StudyFile:
                     own=self.own,
                     folder=self.folder,
                     executor=executor,
-                    workers=workers or self.workers,
+                    workers=None if self.executor == "processes" else count,  # its pool has them
                     vectorised=self.vectorised,
                     batch=self.batch,
                     seed=self.seed,

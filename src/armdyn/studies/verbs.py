@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,19 +18,21 @@ from armdyn.expression import Expression, shown
 from armdyn.expression.functions import over_scalars
 from armdyn.identification import Log
 from armdyn.identification.identify import OPTIONS, identify
+from armdyn.model.friction import SINGLE, TERMS
 from armdyn.model.parts import Link
 from armdyn.motion.motor_loads import MotorLoads, motor_loads
 from armdyn.motion.timing.retime import stretched, timed
 from armdyn.motion.timing.time_optimal import time_optimal
 from armdyn.motion.torques import check_robot, steady_wrench, with_torques
-from armdyn.motion.trajectory import Trajectory
+from armdyn.motion.trajectory import Samples, Trajectory
 from armdyn.names import listed
 from armdyn.robot import Robot
 from armdyn.simulation.simulation import simulate
 from armdyn.studies.cases import DURATION, Cases, meaning_of
 from armdyn.studies.errors import StudyError, check
 
-SAMPLES = 65_536  # states of a batch
+BRAKING = [name for name in SINGLE if TERMS[name].brakes]  # friction terms that may not be negative
+SAMPLES = 8192  # states of a batch, which stay in the cache
 
 # ------------------------------------------------------------------------------------------------------------
 # What verbs have in common.
@@ -142,13 +145,19 @@ class Torques(Verb):
 
     # ---- many ------------------------------------------------------------------------------------------
 
+    @cached_property
+    def samples(self) -> Samples:
+        """The states of the motion as it is given."""
+        found: Samples = self.motion.samples()
+        return found
+
     def at_once_of(self, robot: Robot, rows: Any) -> dict[str, Any]:
         t, _, tau = self.states(robot, rows)
         return self.of_torques(robot.coordinates, t, tau, each)
 
     def states(self, robot: Robot, rows: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Instants (k or 1, N), velocities and torques (k, n, N) of cases."""
-        at, rate, k = self.motion.samples(), 1.0, len(rows.cases)
+        at, rate, k = self.samples, 1.0, len(rows.cases)
         t = at.t[None]
         if DURATION in rows:
             factors = self.factor(rows[DURATION])
@@ -161,7 +170,8 @@ class Torques(Verb):
             return np.broadcast_to(found, (len(found), k, robot.n))
 
         tau = self.motion.loaded(robot).evaluate(torques, at.t, q, qd, qdd)
-        return t, *(np.ascontiguousarray(np.broadcast_to(x, tau.shape).transpose(1, 2, 0)) for x in (qd, tau))
+        by_case = [np.ascontiguousarray(np.broadcast_to(x, tau.shape).transpose(1, 2, 0)) for x in (qd, tau)]
+        return t, by_case[0], by_case[1]
 
 
 @dataclass(frozen=True)
@@ -172,7 +182,44 @@ class Many:
     at_once: int
 
     def __call__(self, robot: Robot, rows: Any) -> dict[str, Any]:
+        for k in np.flatnonzero(_doubtful(robot, rows.symbols)).tolist():
+            robot.with_symbols(
+                {name: x[k].item() for name, x in rows.symbols.items()}
+            )  # refuses what cannot be
         return self.verb.at_once_of(robot, rows)
+
+
+def _doubtful(robot: Robot, symbols: Mapping[str, np.ndarray]) -> Any:
+    """Cases (k,) whose robot may have a body, a rotor or friction that cannot exist: kernels do not look."""
+    doubtful = np.zeros(np.shape(next(iter(symbols.values()), 0.0)), bool)
+    for link in robot.model.links:
+        if any(x.symbols() & symbols.keys() for x in link.inertia.entries if isinstance(x, Expression)):
+            mass, *c, xx, xy, xz, yy, yz, zz = (_column(robot, symbols, x) for x in link.inertia.entries)
+            tensor = np.moveaxis(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), -1, 0)
+            moment = np.stack(c, -1)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                squares = moment[:, :, None] * moment[:, None] / mass[:, None, None]
+            about_com = tensor + squares - np.trace(squares, axis1=1, axis2=2)[:, None, None] * np.eye(3)
+            known = np.isfinite(about_com).all((1, 2))
+            least = np.linalg.eigvalsh(np.where(known[:, None, None], about_com, 0.0))[:, 0]
+            size = 1e-7 * np.abs(about_com).max((1, 2)) + 1e-13 * np.abs(tensor).max((1, 2))
+            doubtful |= (mass < 0) | (~known & moment.any(1)) | (least < -size)
+        motor = link.motor
+        entries = [link.friction[name] for name in BRAKING]
+        if motor is not None:
+            entries += [motor.mass, motor.axial, motor.transverse]
+            entries += [motor.friction[name] for name in BRAKING]
+        for x in entries:
+            if x.symbols() & symbols.keys():
+                doubtful |= _column(robot, symbols, x) < 0
+    return doubtful
+
+
+def _column(robot: Robot, symbols: Mapping[str, np.ndarray], x: Any) -> np.ndarray:
+    """An entry of the description in all cases, (k,)."""
+    found = robot.model.number_in(tuple(symbols), x) if isinstance(x, Expression) else x
+    value = over_scalars(found, symbols) if isinstance(found, Expression) else found
+    return np.broadcast_to(np.asarray(value, float), np.shape(next(iter(symbols.values()))))
 
 
 def one(x: np.ndarray) -> np.ndarray:
@@ -228,14 +275,10 @@ class Shafts:
             K, P = drives.transmission[None], drives.to_motors[None]
             bounds = limits.torque[None], limits.velocity[None], drives.torque_constant[None]
             return cls(drives.names, K, P, *bounds, drives.constant_given)
-        n, model = robot.n, robot.model
-        place = {link.name: j for j, link in enumerate(model.moving)}
+        n = robot.n
+        place = {link.name: j for j, link in enumerate(robot.model.moving)}
 
-        def column(x: Any) -> np.ndarray:
-            found = model.number_in(tuple(symbols), x) if isinstance(x, Expression) else x
-            value = over_scalars(found, symbols) if isinstance(found, Expression) else found
-            return np.broadcast_to(np.asarray(value, float), np.shape(next(iter(symbols.values()))))
-
+        column = partial(_column, robot, symbols)
         K = np.zeros((len(column(0.0)), len(drives.links), n))
         for i, link in enumerate(drives.links):
             K[:, i, place[link.name]] = 1.0 if link.motor is None else column(link.motor.gear)

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from itertools import accumulate, product
@@ -463,6 +465,7 @@ class Calls(NamedTuple):
 LARGE = 1000  # inputs and outputs of a function: with more, code for few and for many rows is made apart
 FEW, MANY = "few", "many"  # rows that code is for
 _first: dict[str, str] = {}  # structure -> the robot whose numbers are constants
+_one_form: ContextVar[bool] = ContextVar("armdyn.one_form", default=False)
 
 
 class Compiled:
@@ -557,6 +560,20 @@ def _overlap(inputs: Sequence[np.ndarray], targets: Sequence[Any] | None) -> boo
     return any(y is not None and np.may_share_memory(x, y) for x in inputs for y in targets or ())
 
 
+@contextmanager
+def one_form() -> Iterator[None]:
+    """A block in which every robot gets the code that takes its numbers as an input, the first one too.
+
+    With its numbers as constants results differ in their last bits. Here they do not depend on which robot
+    came first.
+    """
+    token = _one_form.set(True)
+    try:
+        yield
+    finally:
+        _one_form.reset(token)
+
+
 def form_of(specification: Specification) -> tuple[Specification, np.ndarray | None]:
     """The specification to compile, and the numbers to hand it."""
     shared = specification.shared
@@ -564,7 +581,7 @@ def form_of(specification: Specification) -> tuple[Specification, np.ndarray | N
         return specification, None
     own = cache.digest_of(specification.name, specification.identity)
     structure = cache.digest_of(specification.name, shared.specification.identity)
-    if _first.setdefault(structure, own) == own:
+    if not _one_form.get() and _first.setdefault(structure, own) == own:
         return specification, None
     return shared.specification, shared.numbers
 
@@ -584,7 +601,7 @@ def _code(form: Specification, scalar: str, *rows: str, may_decline: bool = Fals
     signature += ",".join("(" + ",".join(map(str, shape)) + ")" for shape in form.outputs)
 
     def ir(name: str) -> str:
-        bodies = {width: body_of(form.body, Lane(scalar, width), widest) for width in widths}
+        bodies = {width: body_of(_function(form, width), Lane(scalar, width), widest) for width in widths}
         single = single_ir(form, bodies[1].slots, name, may_decline) if with_single else ""
         return module_ir(form, scalar, bodies, name, single)
 
@@ -595,6 +612,11 @@ def _code(form: Specification, scalar: str, *rows: str, may_decline: bool = Fals
     kinds = ["loop", "single", "context"] if with_single else ["loop"]
     parts = [form.name, form.identity, scalar, str(with_single), str(may_decline), *rows]
     return loaded(parts, kinds, ir, made, level=2 if len(rows) > 1 else 1)
+
+
+def _function(form: Specification, width: int) -> Program | Loop:
+    """What runs in registers of a width."""
+    return form.few() if form.few and width == 1 else form.body
 
 
 def _not_quick(arrays: tuple[Any, ...]) -> None:

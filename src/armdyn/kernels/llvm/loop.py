@@ -89,10 +89,10 @@ class Statements(Code):
         return f"program_{each.program}_for_{each.columns}_of_{self.lane.width}"
 
     def _lane_of(self, each: loops.Each) -> Lane:
-        """Columns side by side, where there are enough of them for a register and no routines are called."""
-        if self.across is None or each.columns < self.across.width:
+        """Columns side by side in the widest register that they fill, where no routines are called."""
+        if self.across is None or each.columns < 2 or needs_routines(self.loop.programs[each.program]):
             return self.lane
-        return self.lane if needs_routines(self.loop.programs[each.program]) else self.across
+        return Lane(self.lane.scalar, min(self.across.width, 2 ** (each.columns.bit_length() - 1)))
 
     # ---- places --------------------------------------------------------------------------------------------
 
