@@ -39,6 +39,8 @@ MODULES = (
     "identification",
     "online",
     "dask_states",
+    "drives",
+    "studies",
 )
 FOLDER = Path(__file__).resolve().parent.parent / "build" / "benchmarks"
 KEPT = Path(__file__).resolve().parent / "results"

@@ -34,13 +34,13 @@ from armdyn.studies import Cases
 
 TITLE = "Studies"
 VARIANTS, QUICK_VARIANTS = 100_000, 10_000
-FEW = 50  # times fewer variants for the loop
-ROUNDS = 3
+FEW = 100  # times fewer variants for the loop
+ROUNDS = 2
 AT_LEAST, VECTORISED = 1.6, 20.0
 RANGES = {"a2": (0.35, 0.5), "a3": (-0.05, 0.05), "d4": (0.35, 0.5), "payload.mass": (0.0, 3.0)}
 START, END = [-0.4, -0.2, -1.2, 0, 0.4, 0], [-2.6, 0.9, -2.0, 0.8, 0.5, 1]
-THERE = Trajectory.quintic(START, END, 0.8, step=0.02)
-CYCLE = THERE + THERE.reversed()  # 81 samples
+THERE = Trajectory.quintic(START, END, 0.8, step=0.01)
+CYCLE = THERE + THERE.reversed()  # 161 samples
 
 
 def loads(robot: Robot, row: Any) -> dict[str, float]:
@@ -64,10 +64,12 @@ def contender(who: str, many: str, variants: int, path: str) -> None:
     options: dict[str, Any] = {"motion": CYCLE} if many == "many" else {}
     what: Any = "motor_loads" if many == "many" else loads
     if who == "dask":
+        import dask
+        from dask_states import KEEP
         from distributed import Client, LocalCluster
 
         size = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
-        with LocalCluster(**size) as cluster, Client(cluster) as client:
+        with dask.config.set(KEEP), LocalCluster(**size) as cluster, Client(cluster) as client:
             study(what, table(64), robot=robot, executor=client, **options)  # first use
             start = perf_counter()
             found = study(what, cases, robot=robot, executor=client, **options)

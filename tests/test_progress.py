@@ -9,7 +9,7 @@ from time import sleep
 
 import pytest
 
-from armdyn import progress
+from armdyn import progress, study
 from armdyn.cli import app
 from armdyn.cli.running import run
 from armdyn.progress import hide_progress, progress_bar, stage
@@ -112,3 +112,14 @@ def test_bars_within_a_display_are_stages_of_it(screen, monkeypatch):
     assert " 25 %" in shown
     assert not any(word in shown for word in ("silent", "mine", "too late"))
     assert told == [0.75]
+
+
+def test_a_study_says_how_fast_it_goes_and_how_long_it_will_take(screen, monkeypatch):
+    monkeypatch.setattr(sys, "stderr", screen.stream)
+
+    def slow(row):
+        sleep(0.02)
+        return {"y": row["x"]}
+
+    study(slow, {"x": [float(k) for k in range(60)]}, workers=1, batch=5)
+    assert re.search(r"study .* \d+ %  [\d.]+ cases/s, \d s left", plain(screen.close()))

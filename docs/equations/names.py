@@ -11,18 +11,19 @@ pendulum, cartesian = Robot.load("pendulum"), Robot.load("cartesian")
 planar, planar3 = Robot.load("planar"), Robot.load("planar3")
 pr, rp, rmit2r = Robot.load("pr"), Robot.load("rp"), Robot.load("rmit2r")
 parallelogram, scara = Robot.load("parallelogram"), Robot.load("scara")
-tree = parallelogram.opened().equations()  # joints 1', 2', 3', 1''; a1pp is a_2', too
+tree = parallelogram.opened().equations()  # joints 1', 2', 3', 1''; a1pp is a_2'
 elbow, puma = Robot.load("elbow"), Robot.load("puma560")
-stanford = Robot.load("stanford").with_rotors("exact")  # joint 3, of the boom, slides
+stanford = Robot.load("stanford").with_rotors("exact")  # joint 3 slides
 
 eq = planar.equations()  # of the two-link arm
 link1 = eq.augmented_link("link 1")  # with the motor of joint 2
 arm = planar.with_rotors("none")  # the two-link arm without motors
-rename = {"a1": "l1", "a2": "l2", "l1": "lc1", "l2": "lc2", "ml1": "m1", "ml2": "m2"}
-asada = arm.equations().substitute(rename | {"Il1": "I1", "Il2": "I2"})  # in its names
+rename = {"a1": "l1", "a2": "l2", "l1": "lc1", "l2": "lc2"}
+rename |= {"ml1": "m1", "ml2": "m2", "Il1": "I1", "Il2": "I2"}
+asada = arm.equations().substitute(rename)  # in its names
 motor = {"gear": 1, "inertia": 0, "mass": 0}
 chain = motor | {"carrier": "base", "axis": [0, 0, 1], "coupling": {"link 1": 1}}
-remote = planar.with_motors({"link 1": motor, "link 2": chain})  # driven from the base
+remote = planar.with_motors({"link 1": motor, "link 2": chain})  # belt drive
 rotor = {"inertia": {"axial": "Im2", "transverse": 0.006}}
 thick = planar.with_motors({"link 2": rotor})
 craig = stanford.with_rotors("none").in_dh("mdh")  # in Craig's frames
@@ -35,7 +36,7 @@ oscillator = Robot.from_dict(table)
 q = np.array([0.4, 0.9, -0.7, 0.3, 1.1, -0.5])  # arms of two joints take q[:2]
 qd = np.array([0.8, -0.6, 0.5, 1.2, -0.9, 0.4])
 qdd = np.array([1.5, -2.0, 0.7, -1.1, 2.4, 0.6])
-spin = stanford.parameters * [x == "Im3" for x in stanford.parameter_names]  # rotor 3 alone
+spin = stanford.parameters * [x == "Im3" for x in stanford.parameter_names]
 tau = np.array([60.0, -80.0, 40.0, 3.0, -2.0, 1.0])  # torques
 h = np.array([20.0, -10.0, 15.0, 1.0, 2.0, -3.0])  # what the tip exerts
 
@@ -46,7 +47,7 @@ at = motion.samples()
 torques = planar.inverse_dynamics(at.q, at.qd, at.qdd)
 log = Log(at.t, at.q, torques, qd=at.qd, qdd=at.qdd)
 
-tip = operational(planar3, q[:3], qd[:3], rows=(0, 1), wrench=h)  # one joint too many
+tip = operational(planar3, q[:3], qd[:3], rows=(0, 1), wrench=h)  # redundant
 tip2 = operational(planar, q[:2], qd[:2])
 ellipse = dynamic_manipulability(planar3, q[:3])
 

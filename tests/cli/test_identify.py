@@ -61,6 +61,14 @@ def test_a_saved_fit_is_read_by_report(files, monkeypatch, capsys):
     )
 
 
+def test_terms_of_a_saved_fit_are_those_of_the_next(files):
+    run("identify", "arm.toml", "first.csv", "--save", "old.json", "--cutoff", "8", "--damping", "0")
+    run("identify", "arm.toml", "second.csv", "--friction", "old.json", "--save", "new.json")
+    old, new = Fit.load("old.json"), Fit.load("new.json")
+    assert old.model.friction == new.model.friction
+    assert old.full_names == new.full_names
+
+
 def test_drift_between_saved_fits(files, monkeypatch, capsys):
     for name in ("first", "second"):
         run("identify", "arm.toml", f"{name}.csv", "--friction", "plain", "--save", f"{name}.json")
@@ -120,7 +128,9 @@ def test_wrong_input_is_one_line(files, monkeypatch, capsys):
     assert "is also an input" in line("first.csv", "-o", "first.csv")
     assert line("first.csv", "--report", "nowhere/fit.html").startswith("error: --report: cannot write")
     assert "is also --output" in line("first.csv", "-o", "x.toml", "--report", "x.toml")
-    assert "--friction: found 'rust'" in line("first.csv", "--friction", "rust")
+    rust = line("first.csv", "--friction", "rust")
+    assert "--friction: expected choose, plain, given, a saved fit (.json), or of width=NUMBER, " in rust
+    assert "offset=0, load, rotor=0, spring, slow=NUMBER; found 'rust'" in rust
     assert "--method" in line("first.csv", "--method", "guess")
     assert "--columns: expected CHANNEL=" in line("first.csv", "--columns", "angle*")
     assert "missing.csv" in line("missing.csv")

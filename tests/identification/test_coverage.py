@@ -251,7 +251,8 @@ def test_intervals_of_few_data_are_wider(fit, arm, train):
     log = paced(arm, moved(arm, 5, 0.0))
     with pytest.warns(IdentificationWarning, match="predictions extrapolate"):
         wide = few.predict(log, interval=0.95)
-    assert (wide.half.mean(0) > 1.5 * fit.predict(log, interval=0.95).half.mean(0)).all()
+    usual = np.median(fit.predict(log, interval=0.95).half, axis=0)  # at rest friction decides
+    assert (np.median(wide.half, axis=0) > 1.5 * usual).all()
     assert (np.abs(log.tau - wide.tau) <= wide.half).mean() > 0.93
 
 
@@ -343,3 +344,35 @@ def test_intervals_cover_other_motions_of_arms_that_the_model_does_not_describe(
     # Of single arms a percent more or less: where sines hardly show how strongly a joint sticks.
     assert min(shares) > 0.88
     assert max(shares) < 0.995
+
+
+@pytest.mark.slow
+def test_terms_chosen_on_sines_carry_over_to_moves_with_dwells(arm):
+    """Harmonic drives: load friction and Stribeck's; short sums of sines, then moves from rest to rest.
+
+    Most of the error is of joints that stick, which no function of the state predicts.
+    """
+    bare = arm.with_parameters(
+        [
+            0.0 if name.startswith("F") else x
+            for name, x in zip(arm.parameter_names, arm.parameters, strict=True)
+        ]
+    )
+    kind = {"stiffness": 1e4, "load": 0.06, "power": 1.0, "noise": 0.01}
+    ratios, sliding = [], []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        train, other = (worn(bare, motion(3, rng), rng, kind) for motion in (sines, moves))
+        short = train.between(0.0, 10.0)
+        speed = np.abs(np.gradient(other.q, 1 / RATE, axis=0))
+        slides = speed > 0.02 * speed.max(0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", IdentificationWarning)
+            found = [
+                other.tau - identify(bare, short, **options).predict(other)
+                for options in ({}, {"friction": "plain"})
+            ]
+        ratios.append(np.divide(*(np.linalg.norm(x) for x in found)))
+        sliding.append(np.divide(*(np.linalg.norm(x[slides]) for x in found)))
+    assert max(ratios) < 1.015
+    assert np.median(sliding) < 0.96

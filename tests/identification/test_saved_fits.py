@@ -102,7 +102,7 @@ def test_damaged_files_are_refused(file, tmp_path):
 
 def test_other_files_are_refused(file, tmp_path):
     other = tmp_path / "other.json"
-    other.write_bytes(file.read_bytes().replace(b'"version": 4,', b'"version": 7,', 1))
+    other.write_bytes(file.read_bytes().replace(b'"version": 5,', b'"version": 7,', 1))
     with golden_error(IdentificationError):
         Fit.load(other)
     with golden_error(IdentificationError):
@@ -203,7 +203,7 @@ FIELDS = {
     "Fit": "robot described x covariance_x open held model method free scale repeats factors singular_values "
     "training_error filtered_error residuals consistent consistency_cost remarks training scatter validation "
     "logs",
-    "Friction": "width stribeck cubic asymmetry offset load rotor slow",
+    "Friction": "width stribeck cubic asymmetry offset load rotor spring slow",
     "Instant": "residual time log",
     "JointResiduals": "samples rms torque_rms mean worst whiteness",
     "LogDigest": "name samples sha256",
@@ -222,4 +222,4 @@ FIELDS = {
 
 def test_the_version_of_the_format_and_the_fields_of_its_types():
     found = {kind.__name__: " ".join(names) for kind, names in saved_types(Fit, {}).items()}
-    assert (fit_file.VERSION, found) == (4, FIELDS)
+    assert (fit_file.VERSION, found) == (5, FIELDS)

@@ -63,3 +63,22 @@ def test_units_of_springs():
     robot = sprung_arm()
     units = {p.name: unit(robot, p) for p in layout(robot.model) if p.symbol in ("Ks", "Kr", "Kp", "Pp")}
     assert units == {"Ks1": "N m/rad", "Kr1": "N m", "Ks2": "N/m", "Kr2": "N", "Kp1": "N/m", "Pp1": "N"}
+
+
+def test_a_spring_that_the_description_lacks_is_chosen_and_saved(tmp_path):
+    """A cable pulls at the hand: its joint gets a spring, the others do not."""
+    bare = small_arm()
+    pulled = JointSpring(Expression.of(12), Expression.of(0.5))
+    links = tuple(replace(x, spring=pulled) if x.name == "hand" else x for x in bare.model.links)
+    arm = Robot(replace(bare.model, links=links))
+    other = moved(arm, 3, noise=0.02)
+    fit = identify(bare, moved(arm, 1, noise=0.02), validate=other)
+    assert [x.spring for x in fit.model.friction] == [False, False, True]
+    assert "spring" in fit.summary()
+    saved = Robot.load(fit.robot.save(tmp_path / "arm.toml"))
+    assert abs(values(saved)["Ks3"] - 12) < 0.5
+    assert (
+        fit.validation.error < 0.03 < identify(bare, moved(arm, 1, noise=0.02), friction="plain").error(other)
+    )
+    free = identify(bare, moved(bare, 1, noise=0.02))
+    assert not any(x.spring for x in free.model.friction)

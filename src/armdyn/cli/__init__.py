@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from armdyn import __version__
-from armdyn.cli.running import Verb, run
+from armdyn.cli.running import VerbCommand, run
 
 # Verb: its module and function, and the line that the list of verbs has for it.
 VERBS = {
@@ -39,7 +39,7 @@ VERBS = {
     "view": ("pages.view", "Open the workbench: the arm in 3-D in the browser, live."),
     "report": ("pages.report", "Write a report about a robot on one HTML page."),
     "exercise": ("pages.exercise", "Write an exercise about an arm, and its solution with the steps."),
-    "export": ("export.export", "Write code for other programs."),
+    "export": ("files.export", "Write code for other programs."),
     "doctor": ("doctor.doctor", "Show what is installed, which backends work, where the cache is."),
 }
 
@@ -82,7 +82,7 @@ class _Verbs(TyperGroup):
         found = getattr(import_module(f"armdyn.cli.{module}"), name)
         if not isinstance(found, typer.Typer):
             verb, found = found, typer.Typer(add_completion=False, rich_markup_mode=None)
-            found.command(cmd_name, cls=Verb)(verb)
+            found.command(cmd_name, cls=VerbCommand)(verb)
         command = typer.main.get_command(found)
         command.name = cmd_name
         return command

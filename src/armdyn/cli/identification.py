@@ -499,7 +499,8 @@ def identify(
         str,
         typer.Option(
             help="choose: terms that predict best; plain: viscous, Coulomb, offset; given: nothing is added; "
-            "or terms, such as width=0.02,stribeck=0.05,cubic (of the greatest speed)."
+            "terms, such as width=0.02,stribeck=0.05,cubic (of the greatest speed); or the terms of a saved "
+            "fit: its file."
         ),
     ] = "choose",
     cutoff: Annotated[
@@ -590,19 +591,26 @@ def identify(
 
 
 def _friction(text: str) -> Any:
-    """One of the words, or terms with numbers as a `Friction` has them."""
-    if "=" not in text and "," not in text and text != "cubic":
+    """One of the words, the terms of a saved fit, or terms with numbers as a `Friction` has them."""
+    if text in ("choose", "plain", "given"):
         return text
+    if text.endswith(".json"):
+        return Fit.load(text).model.friction
     kinds = {field.name: field.default for field in fields(Friction)}
     given: dict[str, Any] = {}
     for part in text.split(","):
         name, equals, value = (x.strip() for x in part.partition("="))
-        if name not in kinds or (kinds[name] is False) == bool(equals):
-            terms = ", ".join(x if kinds[x] is False else f"{x}=NUMBER" for x in kinds)
-            raise ArmdynError(
-                f"--friction: expected choose, plain, given, or of {terms}; found '{part.strip()}'"
+        is_term = isinstance(kinds.get(name), bool)
+        if name not in kinds or (not equals if not is_term else bool(equals) and value not in ("0", "1")):
+            terms = ", ".join(
+                x + ("=0" if default is True else "" if default is False else "=NUMBER")
+                for x, default in kinds.items()
             )
-        given[name] = float(numbers(value, "--friction", 1)[0]) if equals else True
+            found = f"found '{part.strip()}'"
+            raise ArmdynError(
+                f"--friction: expected choose, plain, given, a saved fit (.json), or of {terms}; {found}"
+            )
+        given[name] = value != "0" if is_term else float(numbers(value, "--friction", 1)[0])
     return Friction(**given)
 
 

@@ -27,7 +27,7 @@ LOG_PANEL = "How logs are read"  # of options that all verbs with logs have
 ROBOT_PANEL = "The robot"  # of options that all verbs have
 
 
-class Verb(TyperCommand):
+class VerbCommand(TyperCommand):
     """A verb whose errors name its options, and which shows on a terminal what it does if that takes long.
 
     Messages of the library name an argument as "name: …" at the beginning or as "name=value" later on. A

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from armdyn.cli.common import check_folder, check_output, say
-from armdyn.cli.running import Verb
+from armdyn.cli.running import VerbCommand
 from armdyn.cli.terminal import table_of, terminal
 from armdyn.expression import ArmdynError, shown
 from armdyn.files import write_files
@@ -57,7 +57,7 @@ study = typer.Typer(
 )
 
 
-@study.command("run", cls=Verb)
+@study.command("run", cls=VerbCommand)
 def run(
     file: Annotated[Path, typer.Argument(help="A study file; docs/studies.md lists its keys.")],
     workers: Annotated[
@@ -83,7 +83,7 @@ def run(
     say(f"look at them: armdyn study show {file}")
 
 
-@study.command("show", cls=Verb)
+@study.command("show", cls=VerbCommand)
 def show(
     source: Annotated[
         Path, typer.Argument(metavar="FOLDER", help="The folder of a study, or its study file.")

@@ -22,6 +22,8 @@ TOTAL: dict[str, Any] = {"color": "#c4c4c4", "linestyle": "-", "lw": 4.0, "zorde
 _STRETCHES = 400  # of a curve on paper, each drawn by its extremes
 _DISTINCT = 3  # curves up to which all are labelled at their ends, also where they meet
 _LEADER, _SAMPLE = 7.0, 27.0  # points: how long leader lines and samples of lines are
+_GAP = 10.0  # points, the least between two labels
+_AIR = 0.06  # of their height, above and below curves
 
 
 def colour(k: int) -> str:
@@ -83,19 +85,18 @@ def arrow(panel: Axes, start: np.ndarray, end: np.ndarray, zorder: float, **opti
     )
 
 
-def end_labels(panel: Axes, lines: Sequence[Line2D], gap: float = 10.0) -> None:
+def end_labels(panel: Axes, lines: Sequence[Line2D]) -> None:
     """Write each line's label at its right end, in its colour; labels that would touch are moved apart.
 
     Where many are moved, a piece of each line stands before its label: without colours the leader lines
-    alone would not tell which is which. `gap` is the least distance of two labels in points. The panel's
-    limits must be final.
+    alone would not tell which is which. The panel's limits must be final.
     """
     height = panel.get_window_extent().height / panel.figure.dpi * 72
     low, high = panel.get_ylim()
     per_point = (high - low) / height
     ends = [float(np.asarray(line.get_ydata())[-1]) for line in lines]
-    places = spread(np.array(ends) / per_point, gap, low / per_point, high / per_point) * per_point
-    sampled = len(lines) > 3 and float(np.abs(places - ends).max()) > 0.3 * gap * per_point
+    places = spread(np.array(ends) / per_point, _GAP, low / per_point, high / per_point) * per_point
+    sampled = len(lines) > 3 and float(np.abs(places - ends).max()) > 0.3 * _GAP * per_point
     beside = _right_of(panel)
     for line, end, place in zip(lines, ends, places, strict=True):
         leader = Line2D([0.0, _LEADER], [end, place], color=line.get_color(), lw=0.5)
@@ -140,7 +141,7 @@ def spread(positions: np.ndarray, gap: float, low: float = -np.inf, high: float 
     return result
 
 
-def padded(panel: Axes, share: float = 0.06) -> None:
+def padded(panel: Axes) -> None:
     """Some air above and below the curves; a panel of constants gets a height too."""
     low, high = panel.dataLim.y0, panel.dataLim.y1
     if not np.isfinite([low, high]).all():
@@ -148,7 +149,7 @@ def padded(panel: Axes, share: float = 0.06) -> None:
     size = high - low
     if size <= 1e-9 * max(abs(low), abs(high), 1e-9):
         size = max(abs(high), 1.0)
-    panel.set_ylim(low - share * size, high + share * size)
+    panel.set_ylim(low - _AIR * size, high + _AIR * size)
 
 
 def framed(panel: Axes, label: str, title: str = "") -> None:

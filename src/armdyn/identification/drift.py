@@ -247,7 +247,9 @@ def _joint(fit: Fit, j: int) -> str:
 
 def _check_same(old: Fit, new: Fit) -> None:
     """Refuse fits whose base parameters are not the same."""
-    advice = 'identify both with friction="plain"'
+    advice = (
+        "identify the new one with the terms of the old: friction=old.model.friction, --friction OLD.json"
+    )
     if old.described.coordinates != new.described.coordinates:
         theirs, own = (", ".join(fit.described.coordinates) for fit in (old, new))
         raise IdentificationError(f"the fits are of different arms: joints {theirs} and {own}")

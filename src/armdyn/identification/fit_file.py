@@ -27,7 +27,7 @@ from armdyn.identification.errors import IdentificationError
 from armdyn.kernels.cache import own_version
 from armdyn.robot import Robot
 
-VERSION = 4  # of the format: a change of a saved type's fields makes it another
+VERSION = 5  # of the format: a change of a saved type's fields makes it another
 _TITLE = "armdyn fit"
 _NONE = 64 * "0"  # stands for the checksum while it is computed
 _HEAD = re.compile(

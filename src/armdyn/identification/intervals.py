@@ -11,7 +11,7 @@ slow, estimates depend on the motion that they were made from: data of high spee
 data of low ones. So the training data are halved in many ways, by time, direction, speed, torque, position
 and acceleration of the joint, and by pairs of these; d is half the difference between the estimates of both
 halves, as far as it is linear. Were all noise, d would have the covariance of the estimates. What a model
-lacks shows in some of the ways: v is three times the mean of (y d)², and no less than white noise leaves.
+lacks shows in some of the ways: v is four times the mean of (y d)², and no less than white noise leaves.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ _ENOUGH = 50  # residuals of a class that say how they are distributed
 _LEVELS = np.array([0.3, 0.5, 0.68, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995])
 _ROWS = 4_000  # states whose regressor is in memory at a time
 _SIDES = 6  # time, direction, speed, torque, acceleration, position
+_RESTS = 0.02  # of the greatest speed: so slow a joint seems behind the filter that has come to rest
 _HOLDS = 1.25  # times the friction next to zero speed: what may hold a joint that has come to rest
 _STRETCHES = 8  # of time, which belong to its two halves in turn
 
@@ -199,7 +200,8 @@ def _residuals(part: States, problem: Problem, x: np.ndarray, scale: np.ndarray,
 
 OPEN = 1e-6  # of a combination's size: a share in open directions from which it is not shown by the data
 _ROUNDING = 1e-9  # of the greatest entry of the regressor
-_SOME = 3.0  # times the mean over all ways to halve the data, since few show what a model lacks
+_SOME = 3.0  # times the mean over all ways to halve the data, since few show what a model lacks;
+_ELSEWHERE = 4.0  # times of intervals, which hold for other motions than the halves
 _CREEP = 1e-9  # of the greatest speed: as good as rest, but it has a direction
 
 
@@ -228,9 +230,9 @@ class Evidence:
         """
         return np.where(self._hidden(Y), np.inf, np.square(Y @ self.basis).sum(-1))
 
-    def variance(self, Y: np.ndarray) -> np.ndarray:
+    def variance(self, Y: np.ndarray, times: float = _SOME) -> np.ndarray:
         """(M, n) of predictions, as far as it comes with the parameters; infinite as `leverage` is."""
-        return np.asarray(np.maximum(self.leverage(Y), _SOME * np.square(Y @ self.halves).mean(-1)))
+        return np.asarray(np.maximum(self.leverage(Y), times * np.square(Y @ self.halves).mean(-1)))
 
     def _hidden(self, Y: np.ndarray) -> np.ndarray:
         """(M, n) bool: rows with a part in open directions."""
@@ -252,7 +254,7 @@ def half_widths(
     variance = np.empty(motion.q.shape)
     for start in range(0, len(variance), _ROWS):
         at = slice(start, start + _ROWS)
-        variance[at] = evidence.variance(rows_of(problem, motion.at(at), scatter.greatest))
+        variance[at] = evidence.variance(rows_of(problem, motion.at(at), scatter.greatest), _ELSEWHERE)
     noise = noise_bounds(problem, x, scatter, motion, level)
     return np.asarray(np.hypot(noise, normal_quantile(level) * np.sqrt(variance)))
 
@@ -262,12 +264,16 @@ def noise_bounds(
 ) -> np.ndarray:
     """(M, n) what residuals were in training, and at rest at least the friction that holds a joint."""
     found = scatter.bounds(level, motion.qd)
-    rests = np.abs(motion.qd) <= _EDGES[0] * scatter.greatest
+    rests = np.abs(motion.qd) <= _RESTS * scatter.greatest
     return np.where(rests, np.maximum(found, _holding(problem, x, motion)), found)
 
 
 def _holding(problem: Problem, x: np.ndarray, motion: Kinematics) -> np.ndarray:
-    """(M, n) what may hold a joint at rest: the friction next to zero speed that turns with the direction."""
+    """(M, n) how far what holds a joint at rest may be from what is predicted.
+
+    It may be the friction next to zero speed, and more, in either direction; predicted is that of sliding in
+    the direction of the little speed that the filter leaves.
+    """
     surfaces = problem.surfaces
     rows = np.swapaxes(surfaces.at(motion.q), -1, -2)
     found = np.zeros((2, *motion.q.shape))
@@ -276,4 +282,4 @@ def _holding(problem: Problem, x: np.ndarray, motion: Kinematics) -> np.ndarray:
             for k, way in enumerate((1.0, -1.0)):
                 at = TERMS[term].of(Sliding(0.0, way, surfaces.of[e].stribeck_velocity))
                 found[k] += x[p] * float(at) * rows[..., e]
-    return np.asarray(_HOLDS * np.abs(found).max(0))
+    return np.asarray((_HOLDS + np.abs(np.sign(motion.qd))) * np.abs(found).max(0))

@@ -26,6 +26,7 @@ from armdyn.identification.template import Free, FrictionTerms, Surfaces, Templa
 from armdyn.model.friction import TERMS, Sliding
 from armdyn.robot import Robot
 from armdyn.robot.friction import speeds_of
+from armdyn.robot.joints import revolute_joints
 
 # ------------------------------------------------------------------------------------------------------------
 # Cross-validation inside the training data, from one product matrix for each fold.
@@ -180,6 +181,7 @@ class Friction:
     offset: bool = True
     load: bool = False  # a part of the joint's torque without friction
     rotor: bool = True  # its inertia, of a joint whose motor the description does not have
+    spring: bool = False  # a torque that grows with the position, with the offset as its rest
     slow: float = 0.0  # up to this speed the joint may stick: its torques then are left out of the fit
 
     def __str__(self) -> str:
@@ -212,6 +214,7 @@ TOGGLED = {  # what a joint may have or not, in words
     "cubic": "cubic",
     "load": "load-dependent",
     "rotor": "rotor inertia",
+    "spring": "spring",
 }
 CHOSEN = tuple(term for term in TOGGLED if term != "asymmetry")  # joint by joint; the offset stands for it
 PLAIN = Friction()
@@ -267,6 +270,7 @@ def friction_terms(
         offset=has("offset"),
         load=np.where(moving, load, 0.0),
         rotor=has("rotor"),
+        spring=moving & has("spring"),
     )
 
 
@@ -301,8 +305,12 @@ class Candidates:
         free: np.ndarray,
         x: np.ndarray,
         slow: np.ndarray,
+        springs: bool = True,
     ) -> None:
-        """The template has offsets and rotors and none of the other terms that are chosen."""
+        """The template has offsets and rotors and none of the other terms that are chosen.
+
+        Whether `springs` may be among these: where all parameters are estimated.
+        """
         self.slow = slow
         self.plain, self.template, self.x = Problem(template), template, x
         self.n = template.robot.n
@@ -315,10 +323,19 @@ class Candidates:
         self.kept[[p for p, *_ in self.turning]] = False
         # Bodies that can exist bound the asymmetry of a motor's friction: an offset must not stand in it.
         self.one_sided = {self.unit[e] for p, e, term in self.turning if term == "asymmetry" and free[p]}
+        self.may_pull = springs & self._turns_once(parts)
         self.places = self._places(free)
         self.known = np.where(free, 0.0, template.prior)
         folds = folds_of_kinds(parts)
         self.products = Products.of(parts, folds, self._wide, lambda x: (x[..., :-1], x[..., -1], scale))
+
+    def _turns_once(self, parts: Sequence[States]) -> np.ndarray:
+        """(n,) bool: coordinates that can have a spring; those that turn round and round have none."""
+        model = self.template.robot.model
+        if model.elastic or model.loops:
+            return np.zeros(self.n, bool)
+        q = np.concatenate([part.motion.q for part in parts])
+        return np.asarray((np.ptp(q, axis=0) < 2 * np.pi) | ~revolute_joints(self.template.robot))
 
     def _places(self, free: np.ndarray) -> list[dict[Any, list[int]]]:
         """Of each coordinate the numbers of its columns, by term and velocity; the last has the rest.
@@ -338,7 +355,7 @@ class Candidates:
             if free[p]:
                 found[self.unit[e]].setdefault("turning", []).append(next_one)
             next_one += 1
-        for key in ("load", "cubic", *(("stribeck", share) for share in VELOCITIES)):
+        for key in ("spring", "load", "cubic", *(("stribeck", share) for share in VELOCITIES)):
             for i in range(self.n):
                 found[i][key] = [next_one]
                 next_one += 1
@@ -365,7 +382,10 @@ class Candidates:
         return np.concatenate([Y[:, :, self.kept], self._friction(motion, load), known], axis=2)
 
     def _friction(self, motion: Kinematics, load: np.ndarray) -> np.ndarray:
-        """(M, n, …): columns of terms that depend on the direction, then of the others, as in `_places`."""
+        """(M, n, …): columns of terms that depend on the direction, then of the others, as in `_places`.
+
+        That of a spring is the position.
+        """
         surfaces = self.plain.surfaces
         found = surfaces.at(motion.q)
         v = speeds_of(found, motion.qd)
@@ -377,6 +397,7 @@ class Candidates:
             column = TERMS[term].of(Sliding(v[:, e], signs[:, e], surfaces.of[e].stribeck_velocity))
             blocks.append((column[:, None] * rows[..., e])[:, :, None])
         paces = [("stribeck", share * speed) for share in VELOCITIES]
+        blocks.append(motion.q[:, None, :] * np.eye(self.n))
         for term, pace in [("load", 1.0), ("cubic", 1.0), *paces]:
             column = TERMS[term].of(Sliding(own, signs[:, joints], pace, load))
             blocks.append(column[:, None, :] * rows[..., joints])
@@ -404,7 +425,9 @@ class Candidates:
         terms = [] if "offset" not in place or i in self.one_sided else ["offset"]
         terms += [*(["rotor"] if "rotor" in place else []), "cubic"]
         terms += [] if self.template.robot.model.elastic else ["load"]
+        terms += ["spring"] if "offset" in terms and self.may_pull[i] else []
         sets = [dict(zip(terms, some, strict=True)) for some in product((False, True), repeat=len(terms))]
+        sets = [some for some in sets if some.get("offset") or not some.get("spring")]
         return [replace(plain, stribeck=v, **some) for v in (None, *VELOCITIES) for some in sets]
 
 
@@ -421,6 +444,8 @@ _DRAWN = 0.1  # of what all data say of a combination of bodies
 _TINY = 1e-6  # of a column's length
 _SURE = 2.0  # standard errors: a further term gains more
 _LEAST = 5e-3  # of the error (mean square): and more than that
+_REST = frozenset({"offset"})  # what a spring needs
+_POSITIVE = ("load", "spring")  # their coefficients are not negative
 _NOTHING = 1e-3  # in units of the noise: a smaller error is rounding
 _SWEEPS = 3
 
@@ -500,9 +525,9 @@ class FrictionSearch:
             e = N[:, -1, -1] - 2 * np.einsum("ki,ki->k", c, N[:, at, -1])
             e += np.einsum("ki,kij,kj->k", c, N[:, at[:, None], at], c)
             found[k] = np.maximum(e[:-1], 0) / self.rows
-            if x.load:
-                place_of_load = self.candidates.places[i]["load"][0]
-                possible[k] = c[-1, columns.index(place_of_load)] > 0
+            for term in _POSITIVE:
+                if x.has(term):
+                    possible[k] &= c[-1, columns.index(self.candidates.places[i][term][0])] > 0
         return found, possible
 
     def run(self) -> tuple[tuple[Friction, ...], tuple[Worth, ...]]:
@@ -529,9 +554,10 @@ class FrictionSearch:
         free = {t for t in CHOSEN if len({m.has(t) for m in models}) == 2}
         terms = next(iter(best))
         while True:
-            own = [(*self._gain(errors[best[terms - {t}]], errors[best[terms]]), t) for t in terms & free]
+            loose = terms & free - (_REST if "spring" in terms else set())
+            own = [(*self._gain(errors[best[terms - {t}]], errors[best[terms]]), t) for t in loose]
             weak = [
-                (g / s if s else np.sign(g) * np.inf, t) for g, s, t in own if g <= _SURE * s or g <= _LEAST
+                (g / s if s else np.sign(g) * np.inf, t) for g, s, t in own if g <= max(_SURE * s, _LEAST)
             ]
             if not weak:
                 break
@@ -539,7 +565,9 @@ class FrictionSearch:
         self.chosen[i] = models[best[terms]]
         for t in CHOSEN:
             if t in free:
-                pair = (best[terms - {t}], best[terms | {t}])
+                with_it = terms | ({t} | _REST if t == "spring" else {t})
+                without = with_it - ({t, "spring"} if t in _REST else {t})
+                pair = (best[without], best[with_it])
                 g, s = self._gain(errors[pair[0]], errors[pair[1]])
                 self.worth.append(Worth(i, t, g / 2, s / 2, t in terms))
 
@@ -622,7 +650,7 @@ def choose_model(robot: Robot, records: Sequence[Record], request: Request) -> C
     x, scale = noise_scale(plain, parts, free)
     friction, worth = given, tuple[Worth, ...]()
     if friction is None:
-        search = FrictionSearch(Candidates(template, parts, scale, free, x, slow))
+        search = FrictionSearch(Candidates(template, parts, scale, free, x, slow, request.free.everything))
         friction, worth = search.run()
     widths = sign_widths(friction, greatest, surfaces)
 

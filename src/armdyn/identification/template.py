@@ -15,7 +15,7 @@ from armdyn.identification.errors import IdentificationError
 from armdyn.model import RobotModel
 from armdyn.model.friction import TERMS, FrictionCoefficients, Surface
 from armdyn.model.parameters import SPRINGS, Parameter, layout, symbol
-from armdyn.model.parts import Link, Motor
+from armdyn.model.parts import JointSpring, Link, Motor
 from armdyn.model.robot_model import idlers, is_coupled, joint_friction
 from armdyn.model.vector import apply
 from armdyn.robot import Robot
@@ -35,12 +35,13 @@ class FrictionTerms:
     offset: np.ndarray  # bool
     load: np.ndarray  # Fl, known while the others are estimated: torques are not linear in it
     rotor: np.ndarray  # bool: a rotor of gear 1 where the description has no motor
+    spring: np.ndarray  # bool: a spring; its stiffness·rest takes the place of the offset
 
     @staticmethod
     def plain(n: int) -> FrictionTerms:
         """With offsets and rotors alone."""
         no, yes = np.zeros(n, bool), np.ones(n, bool)
-        return FrictionTerms(np.full(n, np.nan), no, no, yes, np.zeros(n), yes)
+        return FrictionTerms(np.full(n, np.nan), no, no, yes, np.zeros(n), yes, no)
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,8 @@ def _with_friction(model: RobotModel, link: Link, terms: FrictionTerms | None, i
     if terms is not None:
         paced = bool(np.isfinite(terms.stribeck[i]))
         velocity = Expression.of(float(terms.stribeck[i])) if paced else None
+        if terms.spring[i] and link.spring.is_zero:
+            link = replace(link, spring=JointSpring(_ONE, _ONE))
         # Where a joint has a spring, its stiffness·rest is an offset.
         wanted = {"stribeck": paced, "offset": bool(terms.offset[i]) and link.spring.is_zero}
         wanted |= {"cubic": bool(terms.cubic[i]), "asymmetry": bool(terms.asymmetry[i])}
@@ -175,9 +178,9 @@ def _rubbing(motor: Motor | None) -> Motor | None:
 def _added(robot: Robot, full: Robot) -> tuple[str, ...]:
     """Parameters whose value the description leaves out or says is zero, of the kinds that are added."""
     known = dict(zip(robot.parameter_names, robot.parameters, strict=True))
-    kinds = {symbol("rotor", "inertia"), symbol("motor", "viscous"), symbol("motor", "coulomb")} | {
-        symbol("joint", name) for name, term in TERMS.items() if not term.is_loaded
-    }
+    kinds = {symbol("rotor", "inertia"), symbol("motor", "viscous"), symbol("motor", "coulomb")}
+    kinds |= {symbol("joint", name) for name, term in TERMS.items() if not term.is_loaded}
+    kinds |= {symbol("spring", "stiffness"), symbol("spring", "moment")}
     driven = [link.motor is not None for link in full.model.moving]
     found = [p for p in layout(full.model) if p.symbol in kinds and not known.get(p.name)]
     return tuple(p.name for p in found if p.kind.part != "rotor" or driven[p.joint])

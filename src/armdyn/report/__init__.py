@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from armdyn.drawing.errors import ReportError
 
 if TYPE_CHECKING:
-    from armdyn.report.exercises.arms import random_arm
+    from armdyn.report.exercises.case import random_arm
     from armdyn.report.exercises.exercise import Exercise, exercise
     from armdyn.report.fit.estimates import plot_correlation, plot_estimates, plot_friction, plot_residuals
     from armdyn.report.fit.excitation import plot_singular_values
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from armdyn.report.subject import default_motion
 
 _MODULES = {  # by module, the names that are found in it
-    "exercises.arms": "random_arm",
+    "exercises.case": "random_arm",
     "exercises.exercise": "Exercise exercise",
     "fit.estimates": "plot_correlation plot_estimates plot_friction plot_residuals",
     "fit.excitation": "plot_singular_values",

@@ -56,7 +56,7 @@ function select() {
     let inside = 1;
     for (const [values, low, high] of ranges) if (!(values[r] >= low && values[r] <= high)) { inside = 0; break; }
     found.inside[r] = inside;
-    if (inside) (outcome[r] === 0 ? done : failed).push(r);
+    if (inside && outcome[r] !== data.waiting) (outcome[r] === 0 ? done : failed).push(r);
   }
   Object.assign(found, { done: Uint32Array.from(done), failed: Uint32Array.from(failed) });
   ++version;
@@ -266,7 +266,8 @@ function drawAxis(context, frame, k, i) {
   if (column.labels && column.labels.length < 13) {
     column.labels.forEach((text, c) => {
       segment(context, x - 3, frame.y(k, c), x + 3, frame.y(k, c), "--soft");
-      write(context, text, x + 6, frame.y(k, c) + 4, { widest: Math.max(30, frame.gap - 14), colour: "--ink" });
+      const [beside, align] = i && i === state.axes.length - 1 ? [-10, "right"] : [10, "left"];
+      write(context, text, x + beside, frame.y(k, c) + 4, { widest: Math.max(30, frame.gap - 14), colour: "--ink", align, halo: true });
     });
   } else {
     write(context, end(column, column.high), x, frame.top - 6, { align: "center" });
@@ -698,8 +699,8 @@ function draw() {
   colours.clear();
   lines.style.minWidth = `${2 * SIDE + WIDTH * (state.axes.length - 1)}px`;
   const front = state.goals.size > 1 ? `; ${whole(found.front.length)} on the Pareto front` : "";
-  const kept = found.done.length + found.failed.length;
-  said.textContent = `${whole(kept)} of ${whole(count)} designs${state.ranges.size ? " inside the ranges" : ""}${front}`;
+  const kept = found.done.length + found.failed.length, later = data.notRun ? `; ${whole(data.notRun)} not run yet` : "";
+  said.textContent = `${whole(kept)} of ${whole(count - data.notRun)} designs${state.ranges.size ? " inside the ranges" : ""}${front}${later}`;
   lines.setAttribute("aria-label", `Lines of ${kept} designs across ${state.axes.map(k => columns[k].name).join(", ")}`);
   scatter.setAttribute("aria-label", `${columns[state.y].name} over ${columns[state.x].name} of ${kept} designs`);
   drawLines();

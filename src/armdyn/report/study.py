@@ -125,6 +125,8 @@ def page_data(study: Study, minimise: Sequence[str], maximise: Sequence[str], be
         "columns": columns,
         "outcome": len(columns) - 1,
         "failed": int(study.failed.sum()),
+        "notRun": int((~study.done).sum()),
+        "waiting": columns[-1]["labels"].index(NOT_RUN) if NOT_RUN in columns[-1]["labels"] else -1,
         "axes": _axes(columns, [k for k, _ in goals]),
         "goals": goals,
         "scatter": _scatter(columns, [k for k, _ in goals]),

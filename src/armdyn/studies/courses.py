@@ -328,7 +328,7 @@ class TipFollower:
                     raise
                 step /= 2
                 continue
-            done = ahead
+            done, step = ahead, 2 * step
         return q
 
     def _newton(self, values: np.ndarray, guess: np.ndarray, stride: float) -> np.ndarray:

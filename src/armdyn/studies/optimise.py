@@ -34,6 +34,7 @@ STATIONARY = 1e-5  # of the objective, over the whole range of a symbol: a slope
 ENDLESS = 1e9  # of the range of a symbol, or of its start: beyond it there is no end
 BEYOND = 1e10  # in the place of an objective that has no value
 UNMOVED = 1e-10  # of the range of a symbol
+EDGED = 1e-3  # of the objective: not worth another start where designs beside it are out of the tip's reach
 SETTLED = 1e-8  # below this SciPy is not started again from what it found with a new estimate of curvature
 SMALL = 1e-6  # of the objective at the start, squared where it is a root: nothing is left of it
 POLISHING = 50  # iterations
@@ -405,12 +406,14 @@ class _Scaled:
             y, done = self._trust_constr(y, most, update)
             most += POLISHING
         while True:
+            self._lost, before = "", self.f(y)
             found, took = self._slsqp(y, most - done, partial(_told, update, done, most))
             done += took
             moved = np.abs(found - y).max()
             y = found if self.point(found) is not None else y
             settled = self.standing(y)[0] <= SETTLED and self.excess(y) <= SETTLED
-            if done >= most or moved < UNMOVED or settled:
+            edged = bool(self._lost) and before - self.f(y) <= EDGED * abs(before)
+            if done >= most or moved < UNMOVED or settled or edged:
                 return y, done
 
     def _slsqp(self, y: np.ndarray, most: int, update: Callable[[int], None]) -> tuple[np.ndarray, int]:

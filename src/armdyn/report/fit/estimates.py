@@ -286,9 +286,9 @@ def write_friction(subject: FitSubject) -> list[Part]:
     if fit.model.worth:
         text = "Further terms were chosen joint by joint: each must make the error (RMS) on kinds of motion "
         text += (
-            "that were left out smaller by more than its standard error. The numbers say how much greater "
+            "that were left out smaller by more than twice the standard error of the gain; an offset stays "
         )
-        text += "the error is without a term than with it."
+        text += "unless that is so without it. The numbers say how much greater the error is without a term."
         parts.append(paragraph(text))
         rows = [(str(j + 1), *texts) for j, texts in enumerate(friction_terms(fit))]
         parts.append(table(("joint", "terms", "not taken"), rows))
