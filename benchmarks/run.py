@@ -39,6 +39,7 @@ MODULES = (
     "identification",
     "online",
     "dask_states",
+    "drives",
     "studies",
 )
 FOLDER = Path(__file__).resolve().parent.parent / "build" / "benchmarks"

@@ -22,6 +22,7 @@ ORDER = (
     "simulation",
     "mechanisms",
     "dask_states",
+    "drives",
     "studies",
     "gpu_small",
     "accuracy",

@@ -38,6 +38,7 @@ from armdyn.report.page import (
     tag,
 )
 from armdyn.report.robot_tables import Cell, RobotTable, limits_table
+from armdyn.report.sections.drives import plot_sizing
 from armdyn.report.sections.equations import spelled
 from armdyn.report.sections.motors import loads_table, plot_motor_loads
 from armdyn.report.sections.robot import plot_arm, subtitle
@@ -46,6 +47,7 @@ from armdyn.robot import Robot
 from armdyn.robot.base_parameters import BaseParameters
 from armdyn.robot.joints import UNITS, joint_units
 from armdyn.simulation.run import Run
+from armdyn.studies.size_drives import Sizing
 
 Card: TypeAlias = tuple[str, ...]  # its title, what stands beside it, and its parts
 ROWS = 14  # of a table in a card; the rest is counted
@@ -217,6 +219,20 @@ def _motor_loads(loads: MotorLoads) -> Card:
     return ("Motor loads", subtitle, drawn, loads_table(loads), *([_notes(said)] if said else []))
 
 
+def _sizing(sizing: Sizing) -> Card:
+    headings, rows = sizing.cells()
+    drawn = _picture(plot_sizing(sizing), "torque over speed of each motor chosen", 36)
+    said = [*sizing.sentences(), *(f"one size down: {one}" for one in sizing.next_down())]
+    robot = sizing.problem.loads.reference.robot
+    return (
+        f"Drives of {robot.name}",
+        f"least {sizing.objective}",
+        drawn,
+        table(headings, rows),
+        _notes(said),
+    )
+
+
 def _base(base: BaseParameters) -> Card:
     free = any(value is None for value in base.robot.symbols.values())
     rows: list[tuple[TableCell, ...]] = []
@@ -325,6 +341,7 @@ CARDS: dict[str, Callable[[Any], Card]] = {  # by the name of the class
     "Scaled": _scaled,
     "TimeOptimal": _time_optimal,
     "MotorLoads": _motor_loads,
+    "Sizing": _sizing,
     "Ellipsoid": _ellipsoid,
     "BaseParameters": _base,
     "Fit": _fit,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -190,6 +190,11 @@ def _inverse_derivatives(row: Function, inputs: Inputs, context: Context) -> Pro
     It may where few joints follow one another, above all prismatic ones. Of long chains the tape takes twice
     the operations or more, and long to record: it is not tried. With loops there is the tape alone.
     """
+    return _slopes(tuple(inputs), replace(context, name="inverse_dynamics_derivatives"))
+
+
+@lru_cache(maxsize=1)  # derivatives of forward dynamics are made of the same program
+def _slopes(inputs: tuple[tuple[str, int], ...], context: Context) -> Program:
     torques = FUNCTIONS["inverse_dynamics"]
 
     def recorded(algorithm: Callable[..., Any], inputs: Inputs, shapes: Sequence[Shape]) -> Program:
@@ -571,7 +576,8 @@ _ROWS = FUNCTIONS | CLOSED_FUNCTIONS
 def functions_of(model: RobotModel) -> dict[str, Function]:
     """The functions that a robot has."""
     rows = _ROWS if model.loops else FUNCTIONS
-    if not _is_bent_by_load(model.mechanism):
+    frictions = [link.friction for link in model.links]  # exact: symbols may have no value yet
+    if not any(not x["load"].is_zero and not x.width.is_zero for x in frictions):
         return rows
     return {name: row for name, row in rows.items() if not name.endswith("second_derivatives")}
 

@@ -325,6 +325,8 @@ class Sizing(Shown):
                 f"the search stopped after {self.nodes} nodes: another assignment may have up to "
                 f"{100 * self.gap:.3g} % less {self._what}"
             )
+        if not self.problem.judged.feedback:
+            text.append("chosen by the loads of the arm without drives: evaluate(pairs) says what they carry")
         if np.isinf(self.problem.demands.voltage):
             text.append("no bus voltage was given, so none limits the speed")
         return text
@@ -731,7 +733,7 @@ def size_drives(
         raise StudyError(f"holding: found {shown(holding)}; allowed: 'brake', 'motor', None")
     found = load_catalogue(catalogue)
     motions = _motions(robot, cycles)
-    reference = Reference.of(robot, joints, stages)
+    reference = Reference.of(robot, [joints] if isinstance(joints, str) else joints, stages)
     demands = Demands(
         _positive("voltage", found.voltage if voltage is None else voltage),
         _positive("life", life),
