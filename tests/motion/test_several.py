@@ -57,7 +57,7 @@ def test_ten_thousand_paths(threads):
     threads(4)
     found = time_optimal(robot, given, grid=20)
     same(found, [time_optimal(robot, x, grid=20) for x in given])
-    same(scale_to_limits(robot, given), [scale_to_limits(robot, x) for x in given])
+    same(scale_to_limits(robot, given[:1000]), [scale_to_limits(robot, x) for x in given[:1000]])
 
 
 def test_none_and_one():

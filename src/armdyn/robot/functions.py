@@ -96,6 +96,7 @@ class Function:
     make: Callable[[Function, Inputs, Context], Program] | None = None
     loop: Callable[[Function, Inputs, Context], Loop] | None = None  # the same as a loop, for long chains
     few_by_loop: bool = False  # the loop is the quicker one for a single row of short chains, too
+    on_request: bool = False  # long: left out where all functions are compiled or exported
 
 
 @dataclass(frozen=True)
@@ -519,6 +520,7 @@ FUNCTIONS: dict[str, Function] = {
         _inverse_second_derivatives,
         _inverse_second_derivatives_loop,
         few_by_loop=True,
+        on_request=True,
     ),
     "forward_dynamics_second_derivatives": Function(
         _FORCES,
@@ -528,6 +530,7 @@ FUNCTIONS: dict[str, Function] = {
         _forward_second_derivatives,
         _forward_second_derivatives_loop,
         few_by_loop=True,
+        on_request=True,
     ),
     "inverse_dynamics_hessian_product": Function(
         (*STATE, MULTIPLIERS),
@@ -537,6 +540,7 @@ FUNCTIONS: dict[str, Function] = {
         _inverse_hessian,
         _inverse_hessian_loop,
         few_by_loop=True,
+        on_request=True,
     ),
     "forward_dynamics_hessian_product": Function(
         (*_FORCES, MULTIPLIERS),
@@ -546,6 +550,7 @@ FUNCTIONS: dict[str, Function] = {
         _forward_hessian,
         _forward_hessian_loop,
         few_by_loop=True,
+        on_request=True,
     ),
 }
 CLOSED_FUNCTIONS: dict[str, Function] = {  # of robots with loops only
@@ -579,12 +584,17 @@ _ROWS = FUNCTIONS | CLOSED_FUNCTIONS
 
 
 def functions_of(model: RobotModel) -> dict[str, Function]:
-    """The functions that a robot has."""
+    """The functions that a robot has: not those that `_check_second_derivatives` refuses."""
     rows = _ROWS if model.loops else FUNCTIONS
     frictions = [link.friction for link in model.links]  # exact: symbols may have no value yet
     if not any(not x["load"].is_zero and not x.width.is_zero for x in frictions):
         return rows
     return {name: row for name, row in rows.items() if not name.endswith("second_derivatives")}
+
+
+def usual_functions(model: RobotModel) -> list[str]:
+    """The names of a robot's functions but for those that are made only when they are named."""
+    return [name for name, row in functions_of(model).items() if not row.on_request]
 
 
 def inputs_of(model: RobotModel, name: str) -> tuple[str, ...]:
