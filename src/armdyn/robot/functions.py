@@ -253,8 +253,8 @@ def _inverse_second_derivatives(row: Function, inputs: Inputs, context: Context)
 
     What is symmetric is computed once.
     """
-    _check_second_derivatives(context)
-    n, M = context.n, context.mechanism
+    _check_second_derivatives(inputs, context)
+    n, M = context.n, _as_given(inputs, context)
     christoffel = not (M.loops or has_load(M))  # B is that of the kinetic energy, friction depends on q̇ alone
     rates = tangents(_inverse_derivatives(row, inputs, context), STATE[:1] if christoffel else STATE[:2])
     if M.loops:
@@ -288,7 +288,7 @@ def _inverse_second_derivatives(row: Function, inputs: Inputs, context: Context)
 
 def _inverse_second_derivatives_loop(row: Function, inputs: Inputs, context: Context) -> Loop:
     """The same: one program gives what changes along a joint, for each of them in turn."""
-    _check_second_derivatives(context)
+    _check_second_derivatives(inputs, context)
     return second_as_loop(context.name, inputs, context.n, _along_joint(inputs, context))
 
 
@@ -322,9 +322,14 @@ def _friction_alone(M: Mechanism, q: Any, qd: Any, qdd: Any, wrench: Any = None)
     return dynamics.friction_torques(M, qd, q=q if M.loops else None)
 
 
-def _check_second_derivatives(context: Context) -> None:
+def _as_given(inputs: Inputs, context: Context) -> Mechanism:
+    """The mechanism, with 1 for parameters that are an input: what it has depends on which there are."""
+    return context.filled({name: [1] * size for name, size in inputs if name == "parameters"})
+
+
+def _check_second_derivatives(inputs: Inputs, context: Context) -> None:
     """Refuse load friction with a width: of it the second derivatives are not all in the table's four."""
-    if _is_bent_by_load(context.mechanism):
+    if _is_bent_by_load(_as_given(inputs, context)):
         product = context.name.replace("second_derivatives", "hessian_product")
         raise ModelError(
             f"{context.name}: load friction with a width has further second derivatives, by velocities and "
@@ -384,14 +389,14 @@ def _multiplied(M: Mechanism, q: Any, qd: Any, qdd: Any, multipliers: Any, **giv
 
 def _forward_second_derivatives(row: Function, inputs: Inputs, context: Context) -> Program:
     """∂²q̈/∂q∂q, ∂²q̈/∂q̇∂q, ∂²q̈/∂τ∂q, ∂²q̈/∂q̇∂q̇, from those of inverse dynamics at the q̈ found."""
-    _check_second_derivatives(context)
+    _check_second_derivatives(inputs, context)
     inverse = FUNCTIONS["inverse_dynamics_second_derivatives"]
     second = _inverse_second_derivatives(inverse, at_acceleration(inputs), context)
     return second_as_program(row, inputs, context.n, _forward_parts(row, inputs, context), second)
 
 
 def _forward_second_derivatives_loop(row: Function, inputs: Inputs, context: Context) -> Loop:
-    _check_second_derivatives(context)
+    _check_second_derivatives(inputs, context)
     along = _along_joint(at_acceleration(inputs), context)
     return forward_second_as_loop(
         context.name, inputs, context.n, _forward_parts(row, inputs, context), along
