@@ -64,10 +64,12 @@ def contender(who: str, many: str, variants: int, path: str) -> None:
     options: dict[str, Any] = {"motion": CYCLE} if many == "many" else {}
     what: Any = "motor_loads" if many == "many" else loads
     if who == "dask":
+        import dask
+        from dask_states import KEEP
         from distributed import Client, LocalCluster
 
         size = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
-        with LocalCluster(**size) as cluster, Client(cluster) as client:
+        with dask.config.set(KEEP), LocalCluster(**size) as cluster, Client(cluster) as client:
             study(what, table(64), robot=robot, executor=client, **options)  # first use
             start = perf_counter()
             found = study(what, cases, robot=robot, executor=client, **options)

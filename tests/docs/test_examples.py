@@ -22,6 +22,7 @@ EXPECTED = {
         "planar.html",
     ],
     "equations": ["b12 = Il2 + ml2*(l2**2 + a1*l2*c2) + kr2*Im2", "True False", "b66 = Izz6 + kr6**2*Im6"],
+    "ilqr": ["the same costs: True", "fewer steps with second derivatives: True"],
     "jax_gradients": ["by our own derivatives agree: True", "200 motions, 60 steps: effort less by"],
     "online_payload": ["3 s: 20 kg", "the same torques, within 1 %: True"],
     "optimal_control": ["ends upright: True and at rest: True", "hold the arm level [N m]: [42.87  9.03]"],

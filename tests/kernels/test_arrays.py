@@ -366,4 +366,7 @@ def test_nan_raises_no_warning_in_any_function(function):
     result = getattr(robot, function)(*inputs)
     assert np.isfinite(np.delete(result, 4, 0)).all()
     single = getattr(robot, function)(*(x[4] for x in inputs))
-    np.testing.assert_array_equal(np.isnan(single), np.isnan(result[4]))
+    if FUNCTIONS[function].few_by_loop:  # along one joint at a time: more of it is no number
+        assert np.isnan(single[np.isnan(result[4])]).all()
+    else:
+        np.testing.assert_array_equal(np.isnan(single), np.isnan(result[4]))

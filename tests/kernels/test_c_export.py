@@ -14,7 +14,7 @@ from armdyn import ArmdynError, Robot, backend
 from armdyn.cli import app
 from armdyn.kernels.c import c_source, commented, identifier
 from armdyn.program import record
-from armdyn.robot.functions import FUNCTIONS, inputs_of
+from armdyn.robot.functions import FUNCTIONS, inputs_of, usual_functions
 from armdyn.robot.in_c import WORDS
 from arms import assert_same, slowly
 from golden_messages import golden_error
@@ -118,6 +118,9 @@ FEW = ("inverse_dynamics", "inertia", "gravity", "pose")
 SCALARS = {"double": (np.float64, 1e-12), "float": (np.float32, 1e-4)}
 
 
+LONG = [name for name, row in FUNCTIONS.items() if row.on_request]
+
+
 @needs_compiler
 @pytest.mark.parametrize("scalar", SCALARS)
 @pytest.mark.parametrize(
@@ -126,6 +129,7 @@ SCALARS = {"double": (np.float64, 1e-12), "float": (np.float32, 1e-4)}
         (FEW, False),
         pytest.param("all", False, marks=pytest.mark.slow),
         pytest.param("all", True, marks=pytest.mark.slow),
+        pytest.param(LONG, True, marks=pytest.mark.slow),
     ],
 )
 def test_inputs_at_run_time_and_robots_that_have_these_numbers(tmp_path, functions, own, scalar):
@@ -139,7 +143,7 @@ def test_inputs_at_run_time_and_robots_that_have_these_numbers(tmp_path, functio
     run([CC, *STRICT, "-Wconversion", "test_arm.c", "./libarm.so", "-lm", "-o", "test"])
     assert "FAILED" not in run(["./test"], capture_output=True, text=True).stdout
     library = ctypes.CDLL(str(tmp_path / "libarm.so"))
-    chosen = FUNCTIONS if functions == "all" else functions
+    chosen = usual_functions(robot.model) if functions == "all" else functions
     programs = {x: robot.program(x, [y for y in names if y in inputs_of(robot.model, x)]) for x in chosen}
     for _ in range(3):
         _, given, changed = given_at_run_time(robot, rng)
@@ -382,3 +386,10 @@ def test_springs_in_c(tmp_path):
     robot = Robot(sprung(Robot.load("elbow").model, 3))
     names = ("springs", "inverse_dynamics", "forward_dynamics", "potential_energy", "joint_wrenches")
     compiles(source_of(robot, names), tmp_path / "out")
+
+
+def test_all_leaves_out_second_derivatives():
+    text = Robot.load("rp").export_c("all", prefix="arm").header
+    assert "arm_forward_dynamics_derivatives(" in text
+    assert "second_derivatives" not in text
+    assert "arm_forward_dynamics_hessian_product(" in Robot.load("rp").export_c(LONG, prefix="arm").header

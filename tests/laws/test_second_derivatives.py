@@ -153,6 +153,8 @@ FAULTS = [no_forces_that_turn_with_the_body, equal_arguments_count_once, columns
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_broken_function_and_a_failing_proof(fault, monkeypatch):
+    monkeypatch.setattr(TABLE, "SHORT_PATH", 0)  # the recursion always
+    monkeypatch.setattr(TABLE, "_slopes", TABLE._slopes.__wrapped__)  # recorded each time
     model = Robot.load("planar3").model
     assert prove(model)
     fault(monkeypatch)
@@ -300,10 +302,24 @@ def rounded_load():
 @pytest.mark.parametrize("function", [INVERSE[0], FORWARD[0]])
 def test_load_friction_with_a_width_has_more_than_four(function):
     robot = rounded_load()
-    with golden_error(ModelError):
-        getattr(robot, function)([0.1, 0.2], [0.3, 0.4], [0.5, 0.6])
+    for given in ({}, {"parameters": robot.parameters}):
+        with golden_error(ModelError):
+            getattr(robot, function)([0.1, 0.2], [0.3, 0.4], [0.5, 0.6], **given)
     with pytest.raises(ModelError, match="allowed: "):
         robot.program(function)
+
+
+def test_load_friction_by_given_parameters_and_by_the_robots_own():
+    """What has friction of the load is seen where its coefficients are an input, too."""
+    robot = Robot.load("planar").with_friction({"link 2": {"coulomb": 0.5, "load": 0.1}})
+    given = robot.parameters * 1.2
+    with backend("evaluator"):
+        for name in (*INVERSE, *FORWARD):
+            values = arguments(robot, name)
+            own = getattr(robot.with_parameters(given), name)(*values)
+            found = getattr(robot, name)(*values, parameters=given)
+            for x, y in zip(found, own, strict=True):
+                assert_same(x, y, 1e-11)
 
 
 def test_products_have_all_of_load_friction_with_a_width():
@@ -322,3 +338,11 @@ def test_products_have_all_of_load_friction_with_a_width():
             found = getattr(robot, f"{kind}_dynamics_hessian_product")(*at, multipliers)
             assert np.abs(found[2:4, 4:]).max() > 1e-6
             assert_same(found, gradient(slopes, np.concatenate(at), 1e-3), 1e-7)
+
+
+def test_symbols_without_a_value_as_inputs():
+    robot = Robot.load("planar").with_symbols(ml1=None)
+    given = arguments(Robot.load("planar"), INVERSE[0])
+    found = getattr(robot, INVERSE[0])(*given, symbols={"ml1": 50})
+    for x, y in zip(found, getattr(robot.with_symbols(ml1=50), INVERSE[0])(*given), strict=True):
+        assert_same(x, y, 1e-12)

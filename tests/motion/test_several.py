@@ -5,9 +5,13 @@ import pytest
 
 import armdyn
 from armdyn import Robot, Trajectory, scale_to_limits, set_threads, time_optimal
+from armdyn.kernels import threads as threads_of_kernels
 from armdyn.kernels.kernel import get_backend
+from armdyn.kernels.threads import get_threads
 from armdyn.motion.errors import MotionError
 from armdyn.motion.timing.several import of_several
+from armdyn.robot.assembly import LoopError
+from closed_chains import five_bar
 from golden_messages import golden_error
 
 
@@ -53,7 +57,7 @@ def test_ten_thousand_paths(threads):
     threads(4)
     found = time_optimal(robot, given, grid=20)
     same(found, [time_optimal(robot, x, grid=20) for x in given])
-    same(scale_to_limits(robot, given), [scale_to_limits(robot, x) for x in given])
+    same(scale_to_limits(robot, given[:1000]), [scale_to_limits(robot, x) for x in given[:1000]])
 
 
 def test_none_and_one():
@@ -83,6 +87,27 @@ def test_the_first_that_is_refused_is_named(count, threads):
         time_optimal(robot, given, torque=1.0)  # too weak to hold the arm
     with golden_error(MotionError):
         scale_to_limits(robot, (x for x in given))
+
+
+def test_a_motion_whose_loops_cannot_be_closed_is_named(threads):
+    threads(3)
+    robot = five_bar()
+    here = robot.assembly.reference
+    given = [Trajectory.quintic(here, end, duration=1.0) for end in (here + 0.1, [3.0, 0.0], [3.0, 0.1])]
+    limits = {"velocity": 3.0, "torque": 50.0, "acceleration": 30.0}
+    for function in (time_optimal, scale_to_limits):
+        with pytest.raises(LoopError) as alone:
+            function(robot, given[1], **limits)
+        with pytest.raises(LoopError) as among:
+            function(robot, given, **limits)
+        assert str(among.value) == f"motion 1 of 3: {alone.value}"
+
+
+def test_calls_side_by_side_use_one_thread_each(monkeypatch):
+    monkeypatch.setattr(threads_of_kernels.os, "sched_getaffinity", lambda process: {0, 1, 2}, raising=False)
+    counts = of_several(lambda robot, trajectory: get_threads())
+    assert get_threads() == 3
+    assert counts(None, [1] * 9) == [1] * 9
 
 
 def test_what_is_no_refusal_is_raised_as_it_is(threads):

@@ -88,7 +88,7 @@ def with_planted_pair(robot, cycle, seed):
     }
 
 
-@pytest.mark.parametrize("seed", [*range(4), *map(slowly, range(4, 20))])
+@pytest.mark.parametrize("seed", [0, 1, *map(slowly, range(2, 20))])
 def test_a_planted_optimum_is_found(seed):
     robot, cycle = random_arm(seed, n=2 + seed % 4)
     catalogue = with_planted_pair(robot, cycle, seed)

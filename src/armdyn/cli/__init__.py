@@ -39,7 +39,7 @@ VERBS = {
     "view": ("pages.view", "Open the workbench: the arm in 3-D in the browser, live."),
     "report": ("pages.report", "Write a report about a robot on one HTML page."),
     "exercise": ("pages.exercise", "Write an exercise about an arm, and its solution with the steps."),
-    "export": ("export.export", "Write code for other programs."),
+    "export": ("files.export", "Write code for other programs."),
     "doctor": ("doctor.doctor", "Show what is installed, which backends work, where the cache is."),
 }
 

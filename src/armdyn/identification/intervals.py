@@ -11,7 +11,7 @@ slow, estimates depend on the motion that they were made from: data of high spee
 data of low ones. So the training data are halved in many ways, by time, direction, speed, torque, position
 and acceleration of the joint, and by pairs of these; d is half the difference between the estimates of both
 halves, as far as it is linear. Were all noise, d would have the covariance of the estimates. What a model
-lacks shows in some of the ways: v is four times the mean of (y d)², and no less than white noise leaves.
+lacks shows in some of the ways: v is ten times the mean of (y d)², and no less than white noise leaves.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ def _residuals(part: States, problem: Problem, x: np.ndarray, scale: np.ndarray,
 OPEN = 1e-6  # of a combination's size: a share in open directions from which it is not shown by the data
 _ROUNDING = 1e-9  # of the greatest entry of the regressor
 _SOME = 3.0  # times the mean over all ways to halve the data, since few show what a model lacks;
-_ELSEWHERE = 4.0  # times of intervals, which hold for other motions than the halves
+_ELSEWHERE = 10.0  # times of intervals, which hold for other motions than the halves
 _CREEP = 1e-9  # of the greatest speed: as good as rest, but it has a direction
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from math import prod
+from operator import add, mul, neg, sub
 from typing import Any, TypeVar
 
 import numpy as np
@@ -159,6 +160,7 @@ RULES: dict[str, tuple[Callable[..., int | None], ...]] = {
 
 
 Node = tuple[Any, ...]  # ("const", value), ("input", k) or (operation, argument, …)
+EXACT: dict[str, Callable[..., float]] = {"add": add, "sub": sub, "mul": mul, "neg": neg}  # of floats
 
 
 class Tape:
@@ -167,6 +169,7 @@ class Tape:
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self._index: dict[Node, int] = {}
+        self._applied: dict[Node, int] = {}  # operations that were asked for, and the node of each
 
     def _node(self, node: Node) -> int:
         index = self._index.get(node)
@@ -198,10 +201,23 @@ class Tape:
 
     def apply(self, op: str, *args: int) -> int:
         """The node of an operation, by the rules where one applies; commutative arguments in tape order."""
+        asked = (op, *args)
+        found = self._applied.get(asked)
+        if found is None:
+            found = self._applied[asked] = self._new(op, args)
+        return found
+
+    def _new(self, op: str, args: tuple[int, ...]) -> int:
         nodes = self.nodes
-        if all(nodes[a][0] == "const" for a in args):
+        for a in args:
+            if nodes[a][0] != "const":
+                break
+        else:
+            values = [nodes[a][1] for a in args]
+            if op in EXACT:
+                return self.constant(EXACT[op](*values))
             with np.errstate(all="ignore"):
-                return self.constant(float(OPS[op].value(*(nodes[a][1] for a in args))))
+                return self.constant(float(OPS[op].value(*values)))
         for rule in RULES.get(op, ()):
             replaced = rule(self, *args)
             if replaced is not None:

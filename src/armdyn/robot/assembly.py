@@ -486,6 +486,9 @@ class Assembly:
         beginning = f"[{_short(self.reference)}] in which the loops are closed"
         if start is not self._start:
             beginning = f"given, [{_short(start[i])}]"
+        if not np.isfinite(y[i]).all():
+            stuck = least_follower(self.model, start[i if len(start) > 1 else 0])[1]
+            raise LoopError(f"{where}: no way leads there from the posture {beginning}: {stuck}")
         left = np.abs(target[i] - y[i, free]) / self.units[free]
         margin, stuck = least_follower(self.model, y[i])
         if left.max() < NEAR and margin < NEAR**2:

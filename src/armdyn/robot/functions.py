@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -96,6 +96,7 @@ class Function:
     make: Callable[[Function, Inputs, Context], Program] | None = None
     loop: Callable[[Function, Inputs, Context], Loop] | None = None  # the same as a loop, for long chains
     few_by_loop: bool = False  # the loop is the quicker one for a single row of short chains, too
+    on_request: bool = False  # long: left out where all functions are compiled or exported
 
 
 @dataclass(frozen=True)
@@ -190,6 +191,11 @@ def _inverse_derivatives(row: Function, inputs: Inputs, context: Context) -> Pro
     It may where few joints follow one another, above all prismatic ones. Of long chains the tape takes twice
     the operations or more, and long to record: it is not tried. With loops there is the tape alone.
     """
+    return _slopes(tuple(inputs), replace(context, name="inverse_dynamics_derivatives"))
+
+
+@lru_cache(maxsize=1)  # derivatives of forward dynamics are made of the same program
+def _slopes(inputs: tuple[tuple[str, int], ...], context: Context) -> Program:
     torques = FUNCTIONS["inverse_dynamics"]
 
     def recorded(algorithm: Callable[..., Any], inputs: Inputs, shapes: Sequence[Shape]) -> Program:
@@ -247,8 +253,8 @@ def _inverse_second_derivatives(row: Function, inputs: Inputs, context: Context)
 
     What is symmetric is computed once.
     """
-    _check_second_derivatives(context)
-    n, M = context.n, context.mechanism
+    _check_second_derivatives(inputs, context)
+    n, M = context.n, _as_given(inputs, context)
     christoffel = not (M.loops or has_load(M))  # B is that of the kinetic energy, friction depends on q̇ alone
     rates = tangents(_inverse_derivatives(row, inputs, context), STATE[:1] if christoffel else STATE[:2])
     if M.loops:
@@ -282,7 +288,7 @@ def _inverse_second_derivatives(row: Function, inputs: Inputs, context: Context)
 
 def _inverse_second_derivatives_loop(row: Function, inputs: Inputs, context: Context) -> Loop:
     """The same: one program gives what changes along a joint, for each of them in turn."""
-    _check_second_derivatives(context)
+    _check_second_derivatives(inputs, context)
     return second_as_loop(context.name, inputs, context.n, _along_joint(inputs, context))
 
 
@@ -316,9 +322,14 @@ def _friction_alone(M: Mechanism, q: Any, qd: Any, qdd: Any, wrench: Any = None)
     return dynamics.friction_torques(M, qd, q=q if M.loops else None)
 
 
-def _check_second_derivatives(context: Context) -> None:
+def _as_given(inputs: Inputs, context: Context) -> Mechanism:
+    """The mechanism, with 1 for parameters that are an input: what it has depends on which there are."""
+    return context.filled({name: [1] * size for name, size in inputs if name == "parameters"})
+
+
+def _check_second_derivatives(inputs: Inputs, context: Context) -> None:
     """Refuse load friction with a width: of it the second derivatives are not all in the table's four."""
-    if _is_bent_by_load(context.mechanism):
+    if _is_bent_by_load(_as_given(inputs, context)):
         product = context.name.replace("second_derivatives", "hessian_product")
         raise ModelError(
             f"{context.name}: load friction with a width has further second derivatives, by velocities and "
@@ -378,14 +389,14 @@ def _multiplied(M: Mechanism, q: Any, qd: Any, qdd: Any, multipliers: Any, **giv
 
 def _forward_second_derivatives(row: Function, inputs: Inputs, context: Context) -> Program:
     """∂²q̈/∂q∂q, ∂²q̈/∂q̇∂q, ∂²q̈/∂τ∂q, ∂²q̈/∂q̇∂q̇, from those of inverse dynamics at the q̈ found."""
-    _check_second_derivatives(context)
+    _check_second_derivatives(inputs, context)
     inverse = FUNCTIONS["inverse_dynamics_second_derivatives"]
     second = _inverse_second_derivatives(inverse, at_acceleration(inputs), context)
     return second_as_program(row, inputs, context.n, _forward_parts(row, inputs, context), second)
 
 
 def _forward_second_derivatives_loop(row: Function, inputs: Inputs, context: Context) -> Loop:
-    _check_second_derivatives(context)
+    _check_second_derivatives(inputs, context)
     along = _along_joint(at_acceleration(inputs), context)
     return forward_second_as_loop(
         context.name, inputs, context.n, _forward_parts(row, inputs, context), along
@@ -509,6 +520,7 @@ FUNCTIONS: dict[str, Function] = {
         _inverse_second_derivatives,
         _inverse_second_derivatives_loop,
         few_by_loop=True,
+        on_request=True,
     ),
     "forward_dynamics_second_derivatives": Function(
         _FORCES,
@@ -518,6 +530,7 @@ FUNCTIONS: dict[str, Function] = {
         _forward_second_derivatives,
         _forward_second_derivatives_loop,
         few_by_loop=True,
+        on_request=True,
     ),
     "inverse_dynamics_hessian_product": Function(
         (*STATE, MULTIPLIERS),
@@ -527,6 +540,7 @@ FUNCTIONS: dict[str, Function] = {
         _inverse_hessian,
         _inverse_hessian_loop,
         few_by_loop=True,
+        on_request=True,
     ),
     "forward_dynamics_hessian_product": Function(
         (*_FORCES, MULTIPLIERS),
@@ -536,6 +550,7 @@ FUNCTIONS: dict[str, Function] = {
         _forward_hessian,
         _forward_hessian_loop,
         few_by_loop=True,
+        on_request=True,
     ),
 }
 CLOSED_FUNCTIONS: dict[str, Function] = {  # of robots with loops only
@@ -569,11 +584,17 @@ _ROWS = FUNCTIONS | CLOSED_FUNCTIONS
 
 
 def functions_of(model: RobotModel) -> dict[str, Function]:
-    """The functions that a robot has."""
+    """The functions that a robot has: not those that `_check_second_derivatives` refuses."""
     rows = _ROWS if model.loops else FUNCTIONS
-    if not _is_bent_by_load(model.mechanism):
+    frictions = [link.friction for link in model.links]  # exact: symbols may have no value yet
+    if not any(not x["load"].is_zero and not x.width.is_zero for x in frictions):
         return rows
     return {name: row for name, row in rows.items() if not name.endswith("second_derivatives")}
+
+
+def usual_functions(model: RobotModel) -> list[str]:
+    """The names of a robot's functions but for those that are made only when they are named."""
+    return [name for name, row in functions_of(model).items() if not row.on_request]
 
 
 def inputs_of(model: RobotModel, name: str) -> tuple[str, ...]:

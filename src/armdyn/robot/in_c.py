@@ -32,6 +32,7 @@ from armdyn.robot.functions import (
     SYMBOLS,
     functions_of,
     inputs_of,
+    usual_functions,
 )
 from armdyn.robot.joints import RobotLike, joint_descriptions
 from armdyn.robot.postures import random_postures
@@ -126,7 +127,8 @@ def robot_in_c(
 ) -> CSource:
     """`PREFIX_FUNCTION` for each function; of `inputs`, it takes those that its program can have."""
     known = list(functions_of(robot.model))
-    names, given = _names("functions", known if functions == "all" else functions), _names("inputs", inputs)
+    chosen = usual_functions(robot.model) if functions == "all" else functions
+    names, given = _names("functions", chosen), _names("inputs", inputs)
     word("scalar", scalar, ("double", "float"))
     if not names or not set(names) <= set(known):
         wrong = [shown(name) for name in names if name not in known]

@@ -62,6 +62,7 @@ from armdyn.robot.functions import (
     of_links,
     of_symbols,
     side_by_side,
+    usual_functions,
 )
 from armdyn.robot.postures import assembly_modes, near_positions, with_posture
 
@@ -1184,7 +1185,8 @@ class Robot(Shown):
 
         `inputs` are what the C functions take beyond the usual, as `program` does: "wrench", "payload",
         "parameters", those of a moving base, and names of `symbols`. Each function has those that it can
-        have. The header says what every argument is. Names begin with `prefix`, by default the robot's name.
+        have. "all" is all functions but second derivatives, which are named. The header says what every
+        argument is. Names begin with `prefix`, by default the robot's name.
         See docs/c-code.md; `armdyn export c` is the same in a terminal.
         """
         from armdyn.robot.in_c import robot_in_c  # here: it asks robots
@@ -1192,12 +1194,15 @@ class Robot(Shown):
         return robot_in_c(self, functions, inputs, prefix, scalar)
 
     def compile(self, *functions: str | tuple[str, ...]) -> None:
-        """Compile and load functions, all if none is named, so that the first call is as fast as the others.
+        """Compile and load functions, so that the first call is as fast as the others.
 
-        A tuple names a function and optional inputs: `compile("gravity", ("inverse_dynamics", "wrench"))`.
+        If none is named, all but second derivatives, whose code is long. A tuple names a function and
+        optional inputs: `compile("gravity", ("inverse_dynamics", "wrench"))`.
         """
         known = functions_of(self._model)
-        keys = [(x or ("",)) if isinstance(x, tuple) else (x,) for x in functions or known]
+        keys = [
+            (x or ("",)) if isinstance(x, tuple) else (x,) for x in functions or usual_functions(self._model)
+        ]
         for name, *optional in keys:
             check_function(self._model, name, optional)
         for name, *optional in keys:

@@ -14,9 +14,8 @@ from armdyn.robot import Robot
 from armdyn.robot.functions import label, of_links
 from armdyn.robot.joints import joint_name
 from armdyn.simulation.controller import Controller, frozen, side_by_side
-from armdyn.simulation.errors import SimulationError, check
+from armdyn.simulation.errors import CPU, FUNCTION_ON_GPU, SimulationError, Where, check
 from armdyn.simulation.integrand import Drive, SampledLaw, tau_as_given, wrench_names
-from armdyn.simulation.where import CPU, FUNCTION_ON_GPU, Where
 
 Batch: TypeAlias = tuple[int, ...]
 

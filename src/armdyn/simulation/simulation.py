@@ -19,14 +19,20 @@ from armdyn.remarks import Remark, warn
 from armdyn.robot import Robot
 from armdyn.simulation.actuation import Actuation, actuation
 from armdyn.simulation.controller import Controller, with_model
-from armdyn.simulation.errors import SimulationError, SimulationWarning, check
+from armdyn.simulation.errors import (
+    SimulationError,
+    SimulationWarning,
+    Where,
+    check,
+    memory_of,
+    of_states,
+)
 from armdyn.simulation.fixed_steps import integrate_fixed
 from armdyn.simulation.integrand import WORKS, check_friction, joined, split
 from armdyn.simulation.limits import Limits, Watch, limits_text, watch_of
 from armdyn.simulation.run import Run, speeds_text
 from armdyn.simulation.trace import Stop, TimeGrid, Trace, at_least
 from armdyn.simulation.variable_steps import Effort, integrate_variable
-from armdyn.simulation.where import Where, memory_of, of_states
 
 # ------------------------------------------------------------------------------------------------------------
 # Simulation of an arm that picks up and puts down loads: one leg after the other, each with its own robot.

@@ -215,8 +215,8 @@ class Found:
         """(P, limits): values in parts of bounds; of life the hours asked for in parts of those there are."""
         with np.errstate(divide="ignore", invalid="ignore"):
             found = self.values / self.bounds
+            found[self.values == 0] = 0.0
             found[:, LIFE] = self.bounds[:, LIFE] / self.values[:, LIFE]
-        found[self.values == 0] = 0.0
         return np.asarray(found)
 
 

@@ -335,6 +335,8 @@ class Sizing(Shown):
                 f"the search stopped after {self.nodes} nodes: another assignment may have up to "
                 f"{100 * self.gap:.3g} % less {self._what}"
             )
+        if not self.problem.judged.feedback:
+            text.append("chosen by the loads of the arm without drives: evaluate(pairs) says what they carry")
         if np.isinf(self.problem.demands.voltage):
             text.append("no bus voltage was given, so none limits the speed")
         return text
@@ -748,7 +750,7 @@ def size_drives(
         check.one_of("holding", holding, "brake", "motor")
     found = load_catalogue(catalogue)
     motions = _motions(robot, cycles)
-    reference = Reference.of(robot, joints, stages)
+    reference = Reference.of(robot, [joints] if isinstance(joints, str) else joints, stages)
     demands = Demands(
         _positive("voltage", found.voltage if voltage is None else voltage),
         _life(life),

@@ -9,8 +9,8 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar, ca
 
 import numpy as np
 
+from armdyn.expression import ArmdynError
 from armdyn.kernels.threads import call_on_ranges, get_threads, one_thread
-from armdyn.motion.errors import MotionError
 from armdyn.motion.trajectory import Trajectory
 from armdyn.robot import Robot
 
@@ -44,7 +44,7 @@ def of_several(function: Callable[Concatenate[Robot, Trajectory, P], T]) -> Timi
         if not isinstance(trajectory, list | tuple):
             return function(robot, trajectory, *args, **named)
         found: list[Any] = [None] * len(trajectory)
-        problems: dict[int, MotionError] = {}
+        problems: dict[int, ArmdynError] = {}
 
         def part(first: int, last: int) -> None:
             for i in range(first, last):
@@ -52,21 +52,18 @@ def of_several(function: Callable[Concatenate[Robot, Trajectory, P], T]) -> Timi
                     return
                 try:
                     found[i] = function(robot, trajectory[i], *args, **named)
-                except MotionError as problem:
+                except ArmdynError as problem:
                     problems[i] = problem
-
-        def alone(first: int, last: int) -> None:
-            with one_thread():
-                contexts[first].run(part, first, last)
 
         parts = min(len(trajectory), PARTS * get_threads())
         edges = [len(trajectory) * k // parts for k in range(parts + 1)] if parts else []
-        contexts = {first: copy_context() for first in edges}  # the choice of a backend goes with them
+        with one_thread():
+            contexts = {first: copy_context() for first in edges}  # the choice of a backend goes with them
         if edges:
-            call_on_ranges(alone, edges)
+            call_on_ranges(lambda first, last: contexts[first].run(part, first, last), edges)
         if problems:
             i = min(problems)
-            raise MotionError(f"motion {i} of {len(trajectory)}: {problems[i]}") from None
+            raise type(problems[i])(f"motion {i} of {len(trajectory)}: {problems[i]}") from None
         return found
 
     return cast(Timing[P, T], called)
