@@ -1,5 +1,10 @@
 """Study files: what they say is what `study` is called with; what is wrong is named with its key."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -200,6 +205,29 @@ python = "mine.py:mean"
     sums = StudyFile.load(written(tmp_path, many)).run()
     np.testing.assert_array_equal(sums.results["sum"], [6, 7])
     assert (tmp_path / "other" / "study.json").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="a group of processes is interrupted otherwise there")
+@pytest.mark.parametrize("begun", [False, True])
+def test_ctrl_c_reaches_all_processes_and_only_the_first_one_ends_by_it(tmp_path, begun):
+    """Before the workers have begun, or as soon as there are results."""
+    written(tmp_path, "import time\ndef f(row):\n    time.sleep(0.2)\n    return {'y': row['x']}", "mine.py")
+    text = 'executor = "processes"\nworkers = 2\n[cases]\nkind = "product"\nown = ["x"]\n'
+    path = written(
+        tmp_path, text + 'columns.x = { from = 1, to = 900, n = 900 }\n[compute]\npython = "mine.py:f"'
+    )
+    command = [sys.executable, "-m", "armdyn", "study", str(path)]
+    results = path.with_suffix("") / "results"
+    with subprocess.Popen(command, stdout=-1, stderr=-1, text=True, start_new_session=True) as running:
+        while running.poll() is None and not (
+            any(results.glob("*")) if begun else (path.with_suffix("") / "study.json").exists()
+        ):
+            time.sleep(0.02)
+        os.killpg(running.pid, signal.SIGINT)
+        assert running.communicate(timeout=60)[1] == ""
+    assert running.returncode == 130
+    assert Study.load(results.parent).done.any() == begun
 
 
 @pytest.mark.slow

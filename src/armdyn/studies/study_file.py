@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -14,6 +15,8 @@ from dataclasses import dataclass, field
 from importlib.util import module_from_spec, spec_from_file_location
 from multiprocessing import get_context
 from pathlib import Path
+from signal import SIG_IGN, SIGINT, signal
+from threading import current_thread, main_thread
 from typing import Any
 
 import numpy as np
@@ -130,7 +133,10 @@ def _executor(name: str, workers: int | None, script: Path | None) -> Iterator[A
         yield None
     elif name == "processes":
         context = get_context("spawn")  # forks of threads may hang
-        with ProcessPoolExecutor(workers, context, initializer=_import, initargs=(script,)) as pool:
+        with ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(script,)) as pool:
+            with _without_interrupts():  # Ctrl-C is for this process: the others finish what they are at
+                for _ in range(workers or os.cpu_count() or 1):
+                    pool.submit(int)  # starts a process
             yield pool
     else:
         try:
@@ -165,7 +171,20 @@ def _module(path: Path) -> Any:
     return module
 
 
-def _import(script: Path | None) -> None:
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Ctrl-C does nothing, here and in processes that are started, which go on like that."""
+    if current_thread() is not main_thread():  # others cannot say what signals do, nor are they interrupted
+        yield
+        return
+    before = signal(SIGINT, SIG_IGN)
+    try:
+        yield
+    finally:
+        signal(SIGINT, before)
+
+
+def _begin(script: Path | None) -> None:
     """Make the function of a file known by its name, in another process."""
     if script is not None:
         sys.modules[f"{_MODULE}{script.stem}"] = _module(script)
