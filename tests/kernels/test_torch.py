@@ -91,8 +91,8 @@ def test_memory_is_shared(monkeypatch):
     """The kernel reads the tensors' memory, strides and all, and the result is what it wrote."""
     seen = []
 
-    def spy(kernel, arrays, out, call=Kernel.call):
-        found = call(kernel, arrays, out)
+    def spy(kernel, arrays, out, near=None, call=Kernel.call):
+        found = call(kernel, arrays, out, near)
         seen.append((arrays, found))
         return found
 

@@ -119,7 +119,7 @@ class StudyFile:
                     progress=progress,
                     **self.options,
                 )
-        except StudyError as problem:
+        except ArmdynError as problem:
             raise StudyError(f"{self.source}: {problem}") from None
 
 
