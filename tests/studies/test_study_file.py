@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from armdyn import ArmdynError, Robot, load_cycle, study
-from armdyn.studies import Cases, Study, StudyFile
+from armdyn.studies import Cases, Study, StudyError, StudyFile
 from arms import quietly
 from golden_messages import golden_error
 
@@ -185,6 +185,14 @@ mass = "m"
 """
 
 
+def test_paths_of_logs_begin_at_the_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path.parent)
+    cases = '[cases]\nkind = "product"\nown = ["log"]\ncolumns.log = ["one.csv", "/two.csv"]\n'
+    path = written(tmp_path, f'robot = "planar"\n{cases}[compute]\nverb = "identification"\n')
+    given = StudyFile.load(path.relative_to(tmp_path.parent)).cases.columns["log"]
+    assert given.tolist() == [str(tmp_path.resolve() / "one.csv"), "/two.csv"]
+
+
 def test_functions_of_a_file_run_in_threads_and_processes(tmp_path):
     written(tmp_path, OWN, "mine.py")
     text = """
@@ -254,7 +262,9 @@ python = "mine.py:mean"
         n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None
     ) as cluster:
         here = text.replace('"processes"', f'"{cluster.scheduler_address}"').replace("by_proc", "by_dask")
-        assert_equal(StudyFile.load(written(tmp_path, here)).run(), threads)
+        with pytest.raises(StudyError, match="workers: the executor has its own"):
+            StudyFile.load(written(tmp_path, here)).run()
+        assert_equal(StudyFile.load(written(tmp_path, here.replace("workers = 2\n", ""))).run(), threads)
 
 
 COMPUTE = '[compute]\nverb = "manipulability"\nq = [0, 1]\n'

@@ -212,6 +212,8 @@ class _File:
         own, cases = self.cases(seed)
         self.script: Path | None = None
         function, options, vectorised = self.computed(robot)
+        if function == "identification":
+            cases = self.with_places(cases, options.get("log", "log"))
         folder = self.place(top.text("folder")) if "folder" in top else self.path.with_suffix("")
         if "batch" in top and not vectorised:
             top.fail("batch", "it goes with vectorised = true in [compute]")
@@ -500,6 +502,14 @@ class _File:
             return float(Expression.of(x).value({}))
         except ExpressionError as problem:
             reader.fail(key, str(problem))
+
+    def with_places(self, cases: Cases, name: str) -> Cases:
+        """A table whose column of paths begins at the file."""
+        given = cases.columns.get(name)
+        if given is None or given.dtype.kind != "U":
+            return cases  # the verb says so
+        places = np.array([str(self.place(path).resolve()) for path in given.tolist()])
+        return Cases({**cases.columns, name: places}, cases.design)
 
     def place(self, path: str) -> Path:
         """A path that begins at the file, if it does not begin at the root."""
