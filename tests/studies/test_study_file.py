@@ -229,7 +229,7 @@ def test_ctrl_c_reaches_all_processes_and_only_the_first_one_ends_by_it(tmp_path
     results = path.with_suffix("") / "results"
     with subprocess.Popen(command, stdout=-1, stderr=-1, text=True, start_new_session=True) as running:
         while running.poll() is None and not (
-            any(results.glob("*")) if begun else (path.with_suffix("") / "study.json").exists()
+            any(results.glob("*.parquet")) if begun else (path.with_suffix("") / "study.json").exists()
         ):
             time.sleep(0.02)
         os.killpg(running.pid, signal.SIGINT)
