@@ -11,7 +11,7 @@ from run import best
 
 from armdyn import PhysicsWarning, Robot, Trajectory, motor_loads, size_drives
 from armdyn.studies.drive_limits import PairTable, points
-from armdyn.studies.drive_loads import Drive
+from armdyn.studies.drive_loads import DriveNumbers
 from armdyn.studies.size_drives import Sizing
 
 TITLE = "Drives sized from a duty cycle: 7 joints, 148 pairs for each, 1000 samples"
@@ -46,5 +46,5 @@ def by_columns(found: Sizing) -> None:
 def by_robot(given: tuple[Sizing, Trajectory]) -> None:
     """The same of the robot with these motors."""
     found, motion = given
-    drives = [Drive.of(pair) for pair in found.best.pairs]
+    drives = [DriveNumbers.of(pair) for pair in found.best.pairs]
     motor_loads(found.problem.loads.reference.with_drives(drives), motion)

@@ -11,8 +11,7 @@ from armdyn.drawing.errors import ReportError
 from armdyn.report import write_study_report
 from armdyn.report.study import failures, page_data
 from armdyn.studies import Cases, Study, StudyError
-from armdyn.studies.pareto import best_rows, pareto_front
-from armdyn.studies.sensitivity import sobol_indices
+from armdyn.studies.findings import best_rows, pareto_front, sobol_indices
 from arms import quietly
 from golden_messages import golden_error
 

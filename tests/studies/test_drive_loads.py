@@ -5,8 +5,8 @@ import pytest
 
 from armdyn import Robot, Trajectory, motor_loads
 from armdyn.studies.catalogue import Pair, load_catalogue
-from armdyn.studies.drive_limits import Bounds, PairTable, points
-from armdyn.studies.drive_loads import Drive, DriveLoads, Reference
+from armdyn.studies.drive_limits import PairTable, TorqueBounds, points
+from armdyn.studies.drive_loads import DriveLoads, DriveNumbers, Reference
 from arms import assert_same, bundled, generators, law, quietly, robots
 
 
@@ -71,8 +71,8 @@ def loads_both_ways(robot, rng, motion, wrench=None):
     found = []
     for i in range(loads.k):
         y = loads.base[i] + sum(loads.by_drive(i, j, table.phi[j]) for j in range(loads.k) if j != i)
-        found.append(points(loads, i, Bounds(y, y), table, np.array([i])).motor[0][0])
-    text = reference.with_drives([Drive.of(pair) for pair in pairs]).to_toml()
+        found.append(points(loads, i, TorqueBounds(y, y), table, np.array([i])).motor[0][0])
+    text = reference.with_drives([DriveNumbers.of(pair) for pair in pairs]).to_toml()
     chosen = quietly(lambda: Robot.from_toml(text))
     written = motor_loads(chosen, motion.with_step(motion.duration / 60), wrench=wrench)
     return np.array(found).T, written.torque[:, list(reference.places)]
@@ -142,7 +142,7 @@ def test_gear_losses_are_those_of_the_quadrant():
     given["gear"][0] |= {"efficiency": eta, "back_efficiency": back}
     pair = load_catalogue(given).pairs[0]
     at = motion.samples(motion.duration / 300)
-    found = points(loads, 0, Bounds(loads.base[0], loads.base[0]), PairTable([pair]), np.array([0]))
+    found = points(loads, 0, TorqueBounds(loads.base[0], loads.base[0]), PairTable([pair]), np.array([0]))
     # By hand: the load of the arm alone at the output, the rotor on the base.
     load = robot.inverse_dynamics(at.q, at.qd, at.qdd)[:, 0]
     w, N, J = at.qd[:, 0], pair.ratio, pair.inertia
@@ -161,7 +161,7 @@ def test_inertia_and_holding_torque_are_those_of_the_robot_with_the_drives():
     loads = DriveLoads(reference, [motion], np.ones(1), points=60)
     catalogue = load_catalogue(random_catalogue(rng))
     pairs = [Pair(x.motor, x.gear) for x in catalogue.pairs[:3]]
-    table, new = PairTable(pairs), reference.with_drives([Drive.of(x) for x in pairs])
+    table, new = PairTable(pairs), reference.with_drives([DriveNumbers.of(x) for x in pairs])
     R, S = len(loads.at.t), len(loads.at.still)
     at, loaded = loads.at, motion.loaded(new)
     carried = loaded.index(at.t)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from armdyn.studies.errors import StudyError
-from armdyn.studies.pareto import best_row, costs_of, pareto_front
+from armdyn.studies.findings import best_row, costs_of, pareto_front
 from golden_messages import golden_error
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from armdyn.studies.errors import StudyError
-from armdyn.studies.sensitivity import rank_correlations, sobol_indices
+from armdyn.studies.findings import rank_correlations, sobol_indices
 from golden_messages import golden_error
 
 A, B = 7.0, 0.1

@@ -121,7 +121,7 @@ def _objectives(
     found: Study, given: StudyFile | None, minimise: Sequence[str], maximise: Sequence[str]
 ) -> tuple[list[str], list[str]]:
     """What is asked for; if nothing is, what the file says. A name that is no column is refused."""
-    from armdyn.studies.pareto import costs_of
+    from armdyn.studies.findings import costs_of
 
     of_file = given is not None and not minimise and not maximise
     if given is not None and of_file:
@@ -188,7 +188,7 @@ def _summarise(
 
 
 def _best(found: Study, minimise: list[str], maximise: list[str], n: int) -> np.ndarray:
-    from armdyn.studies.pareto import best_rows
+    from armdyn.studies.findings import best_rows
 
     return best_rows({**found.table, **found.results}, minimise, maximise, n)
 

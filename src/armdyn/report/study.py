@@ -36,8 +36,7 @@ from armdyn.report.page import (
     tag,
 )
 from armdyn.studies.cases import meaning_of
-from armdyn.studies.pareto import costs_of
-from armdyn.studies.sensitivity import rank_correlations, sobol_indices
+from armdyn.studies.findings import costs_of, rank_correlations, sobol_indices
 from armdyn.studies.store import NOT_RUN, Study
 
 TITLE = "The designs"

@@ -9,6 +9,14 @@ from armdyn.studies.cases import Cases
 from armdyn.studies.catalogue import Catalogue, Pair, bundled_catalogues, load_catalogue
 from armdyn.studies.courses import TipMotion
 from armdyn.studies.errors import StudyError
+from armdyn.studies.findings import (
+    RankCorrelations,
+    SobolIndices,
+    best_rows,
+    pareto_front,
+    rank_correlations,
+    sobol_indices,
+)
 from armdyn.studies.measures import (
     Constraint,
     Measure,
@@ -26,8 +34,6 @@ from armdyn.studies.measures import (
     torque,
 )
 from armdyn.studies.optimise import Active, Optimum, optimise
-from armdyn.studies.pareto import best_rows, pareto_front
-from armdyn.studies.sensitivity import RankCorrelations, SobolIndices, rank_correlations, sobol_indices
 from armdyn.studies.size_drives import DriveAssignment, DriveRow, NextDown, Sizing, size_drives
 from armdyn.studies.store import Study
 from armdyn.studies.study import Row, Rows, study

@@ -10,8 +10,8 @@ goes through the gear, whose output gives T = y − N τ_own:
 
     τ_m = τ_own + T/(N η)  where the motor drives (T w > 0),  τ_own + η_b T/N  where the load does,
 
-and T/N at rest. `Bounds` are those of y: where some drives are not chosen yet, an interval. T and τ_m grow
-with y, so each limit is then judged by the least that it can come to: what is ruled out stays ruled out.
+and T/N at rest. `TorqueBounds` are those of y: where some drives are not chosen yet, an interval. T and τ_m
+grow with y, so each limit is then judged by the least that it can come to: what is ruled out stays ruled out.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def envelope(pair: Pair, bus: float) -> tuple[np.ndarray, np.ndarray, np.ndarray
 # The limits.
 
 
-class Limit(NamedTuple):
+class DriveLimit(NamedTuple):
     """A limit of a pair: what is compared, and its unit."""
 
     key: str
@@ -160,18 +160,18 @@ class Limit(NamedTuple):
 
 
 LIMITS = (
-    Limit("peak_torque", "peak torque of the motor", "N m"),
-    Limit("thermal_torque", "continuous torque of the motor", "N m"),
-    Limit("motor_speed", "speed of the motor", "rad/s"),
-    Limit("voltage", "bus voltage", "V"),
-    Limit("current", "current of the motor", "A"),
-    Limit("gear_peak_torque", "peak torque of the gear", "N m"),
-    Limit("gear_average_torque", "average torque of the gear", "N m"),
-    Limit("gear_speed", "input speed of the gear", "rad/s"),
-    Limit("gear_average_speed", "mean input speed of the gear", "rad/s"),
-    Limit("life", "life of the gear", "h"),
-    Limit("inertia_ratio", "inertia ratio", ""),
-    Limit("holding_torque", "holding torque", "N m"),
+    DriveLimit("peak_torque", "peak torque of the motor", "N m"),
+    DriveLimit("thermal_torque", "continuous torque of the motor", "N m"),
+    DriveLimit("motor_speed", "speed of the motor", "rad/s"),
+    DriveLimit("voltage", "bus voltage", "V"),
+    DriveLimit("current", "current of the motor", "A"),
+    DriveLimit("gear_peak_torque", "peak torque of the gear", "N m"),
+    DriveLimit("gear_average_torque", "average torque of the gear", "N m"),
+    DriveLimit("gear_speed", "input speed of the gear", "rad/s"),
+    DriveLimit("gear_average_speed", "mean input speed of the gear", "rad/s"),
+    DriveLimit("life", "life of the gear", "h"),
+    DriveLimit("inertia_ratio", "inertia ratio", ""),
+    DriveLimit("holding_torque", "holding torque", "N m"),
 )
 PLACE = {limit.key: i for i, limit in enumerate(LIMITS)}
 LIFE = PLACE["life"]
@@ -188,7 +188,7 @@ class Demands:
 
 
 @dataclass(frozen=True)
-class Bounds:
+class TorqueBounds:
     """Torques at an output (rows,): the least and the most they can be, without friction and own drive."""
 
     low: np.ndarray
@@ -201,7 +201,7 @@ class Bounds:
 
 
 @dataclass(frozen=True)
-class Found:
+class PairLimits:
     """Limits of P pairs at a joint: values and bounds (P, limits), and what else is told of a pair, (P,)."""
 
     values: np.ndarray
@@ -259,7 +259,7 @@ class Points(NamedTuple):
     motor: tuple[np.ndarray, np.ndarray]  # torque of the motor [N m]
 
 
-def points(loads: DriveLoads, i: int, bounds: Bounds, table: PairTable, chosen: np.ndarray) -> Points:
+def points(loads: DriveLoads, i: int, bounds: TorqueBounds, table: PairTable, chosen: np.ndarray) -> Points:
     """Speeds and torques of the pairs `chosen` (P,) at joint i over all samples of the cycles."""
     R = len(loads.at.t)
     N = table.ratio[chosen][:, None]
@@ -282,8 +282,8 @@ def points(loads: DriveLoads, i: int, bounds: Bounds, table: PairTable, chosen: 
 
 
 def evaluate(
-    loads: DriveLoads, i: int, bounds: Bounds, table: PairTable, chosen: np.ndarray, demands: Demands
-) -> Found:
+    loads: DriveLoads, i: int, bounds: TorqueBounds, table: PairTable, chosen: np.ndarray, demands: Demands
+) -> PairLimits:
     """The limits of pairs at joint i: of those `chosen`, (P,) numbers of rows of the table."""
     rows = max(1, _FEW // len(loads.at.t))
     parts = [
@@ -291,8 +291,8 @@ def evaluate(
     ]
     if len(parts) == 1:
         return parts[0]
-    names = Found.__dataclass_fields__
-    return Found(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
+    names = PairLimits.__dataclass_fields__
+    return PairLimits(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
 
 
 def least(sides: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
@@ -303,8 +303,8 @@ def least(sides: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
 
 
 def _evaluate(
-    loads: DriveLoads, i: int, bounds: Bounds, table: PairTable, chosen: np.ndarray, demands: Demands
-) -> Found:
+    loads: DriveLoads, i: int, bounds: TorqueBounds, table: PairTable, chosen: np.ndarray, demands: Demands
+) -> PairLimits:
     at = loads.at
     R, S = len(at.t), len(at.still)
     motor = {key: x[chosen] for key, x in table.motor.items()}
@@ -345,7 +345,7 @@ def _evaluate(
     rms_torque = np.max([rms(torque[:, c], at.weight[c]) for c in each], 0)
     rms_output = np.max([rms(T[:, c], at.weight[c]) for c in each], 0)
     power = _drawn(torques, speed, ohm, k_t, k_e) @ at.operating
-    return Found(values, limit, rms_torque, rms_output, power)
+    return PairLimits(values, limit, rms_torque, rms_output, power)
 
 
 def _warmest(

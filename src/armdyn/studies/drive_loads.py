@@ -101,7 +101,7 @@ class Reference:
         bare = cls(robot, links, factors, places)
         return cls(bare.with_drives([_TRACES] * len(links)), links, factors, places)
 
-    def with_drives(self, drives: Sequence[Drive]) -> Robot:
+    def with_drives(self, drives: Sequence[DriveNumbers]) -> Robot:
         """The robot with these drives, each where the motor was."""
         tables = {
             link.name: self._table(link, stage, drive)
@@ -110,7 +110,7 @@ class Reference:
         rotors: RotorModel = "reflected" if self.robot.model.rotors == "reflected" else "exact"
         return self.robot.with_motors(tables, rotors=rotors)
 
-    def _table(self, link: Link, stage: float, drive: Drive) -> dict[str, Any]:
+    def _table(self, link: Link, stage: float, drive: DriveNumbers) -> dict[str, Any]:
         table: dict[str, Any] = {
             "gear": stage * drive.ratio,
             "inertia": {"axial": drive.inertia, "transverse": drive.transverse},
@@ -153,7 +153,7 @@ class Reference:
     def _with_unit(self, j: int, key: str) -> np.ndarray:
         """Parameters with one unit more of a number of drive j."""
         drives = [_TRACES] * len(self.links)
-        drives[j] = Drive(**(vars(_TRACES) | {key: getattr(_TRACES, key) + 1.0}))
+        drives[j] = DriveNumbers(**(vars(_TRACES) | {key: getattr(_TRACES, key) + 1.0}))
         return self.with_drives(drives).parameters
 
 
@@ -175,7 +175,7 @@ def _stage(link: Link, given: Any, robot: Robot) -> float:
 
 
 @dataclass(frozen=True)
-class Drive:
+class DriveNumbers:
     """The numbers of a drive as a robot file has them."""
 
     ratio: float
@@ -188,7 +188,7 @@ class Drive:
     limits: Mapping[str, float]
 
     @classmethod
-    def of(cls, pair: Pair) -> Drive:
+    def of(cls, pair: Pair) -> DriveNumbers:
         """Those of a pair; limits are what motor and gear bear for a short time."""
         motor, gear = pair.motor, pair.gear
         limits = {
@@ -200,7 +200,7 @@ class Drive:
         return cls(*data, motor.torque_constant, limits)
 
 
-_TRACES = Drive(1.0, _TRACE, _TRACE, _TRACE, _TRACE, _TRACE, 1.0, {})
+_TRACES = DriveNumbers(1.0, _TRACE, _TRACE, _TRACE, _TRACE, _TRACE, 1.0, {})
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -208,7 +208,7 @@ _TRACES = Drive(1.0, _TRACE, _TRACE, _TRACE, _TRACE, _TRACE, 1.0, {})
 
 
 @dataclass(frozen=True)
-class Samples:
+class CycleStates:
     """States of all cycles in a row, the time that each has, and postures in which the arm may rest."""
 
     cycle: np.ndarray  # (R,) the number of the cycle
@@ -224,7 +224,7 @@ class Samples:
     @classmethod
     def of(
         cls, robot: Robot, cycles: Sequence[Trajectory], shares: np.ndarray, points: int, rate: float
-    ) -> Samples:
+    ) -> CycleStates:
         """Up to about `points` samples of each cycle, `rate` times as fast."""
         parts, still, first = [], [], 0
         for i, motion in enumerate(cycles):
@@ -271,7 +271,7 @@ class DriveLoads:
     ) -> None:
         self.reference, self.cycles, self.rate = reference, tuple(cycles), rate
         robot, self.k = reference.robot, len(reference.links)
-        self.at = Samples.of(robot, cycles, shares, points, rate)
+        self.at = CycleStates.of(robot, cycles, shares, points, rate)
         self.feedback = feedback
         places = list(reference.places)
         U = robot.transmission

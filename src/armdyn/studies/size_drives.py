@@ -37,15 +37,15 @@ from armdyn.studies.catalogue import Catalogue, Pair, load_catalogue
 from armdyn.studies.drive_limits import (
     LIMITS,
     PLACE,
-    Bounds,
     Demands,
-    Found,
+    PairLimits,
     PairTable,
     Points,
+    TorqueBounds,
     evaluate,
     points,
 )
-from armdyn.studies.drive_loads import Drive, DriveLoads, Reference
+from armdyn.studies.drive_loads import DriveLoads, DriveNumbers, Reference
 from armdyn.studies.errors import StudyError, check
 
 Objective: TypeAlias = Literal["mass", "cost", "energy", "time"]
@@ -75,7 +75,7 @@ class DriveRow:
     power: float  # W, drawn in the mean
 
     @classmethod
-    def of(cls, joint: str, pair: Pair, found: Found, row: int = 0) -> DriveRow:
+    def of(cls, joint: str, pair: Pair, found: PairLimits, row: int = 0) -> DriveRow:
         """A row of what was found for some pairs."""
 
         def named(x: np.ndarray) -> dict[str, float]:
@@ -180,7 +180,7 @@ class Sizing(Shown):
     bound: float
     nodes: int  # that the search looked at
     rate: float  # how many times as fast as given the cycles are; 1 unless the objective is time
-    problem: Problem = field(repr=False)
+    problem: SizingProblem = field(repr=False)
 
     @property
     def best(self) -> DriveAssignment:
@@ -217,7 +217,7 @@ class Sizing(Shown):
 
     def robot_with(self, assignment: DriveAssignment) -> Robot:
         """The robot with the drives of an assignment, their limits at the shafts included."""
-        return self.problem.loads.reference.with_drives([Drive.of(pair) for pair in assignment.pairs])
+        return self.problem.loads.reference.with_drives([DriveNumbers.of(pair) for pair in assignment.pairs])
 
     def least_time(
         self, cycle: int = 0, assignment: DriveAssignment | None = None, **limits: Any
@@ -429,7 +429,7 @@ Choice: TypeAlias = tuple[int, ...]  # by joint, the row of its table; -1 where 
 
 
 @dataclass(frozen=True)
-class Problem:
+class SizingProblem:
     """Loads at k joints, the pairs that each may have, and what is asked for.
 
     `judged` are the loads that pairs are chosen by: `loads`, but where feedback is left out.
@@ -441,7 +441,7 @@ class Problem:
     demands: Demands
     objective: str
 
-    def costs(self, i: int, found: Found, chosen: np.ndarray) -> np.ndarray:
+    def costs(self, i: int, found: PairLimits, chosen: np.ndarray) -> np.ndarray:
         """What pairs add to the objective (P,), at the least."""
         if self.objective == "energy":
             return found.power
@@ -454,7 +454,7 @@ class Problem:
             return row.power
         return row.pair.cost if self.objective == "cost" else row.pair.mass
 
-    def bounds_of(self, i: int, pairs: Sequence[Pair], exact: bool = False) -> Bounds:
+    def bounds_of(self, i: int, pairs: Sequence[Pair], exact: bool = False) -> TorqueBounds:
         """The torques at joint i that all other drives make, these being known."""
         loads = self.loads if exact else self.judged
         phi = PairTable(pairs).phi
@@ -462,7 +462,7 @@ class Problem:
         for j in range(loads.k):
             if j != i and loads.depends[i, j]:
                 y += loads.by_drive(i, j, phi[j])
-        return Bounds(y, y)
+        return TorqueBounds(y, y)
 
     def points(self, i: int, pairs: Sequence[Pair]) -> Points:
         """Samples of one pair at joint i."""
@@ -527,7 +527,7 @@ class _Miss:
 class _Search:
     """Branch and bound over the pairs of all joints; the best node first."""
 
-    def __init__(self, problem: Problem, nodes: int, update: Update) -> None:
+    def __init__(self, problem: SizingProblem, nodes: int, update: Update) -> None:
         self.problem, self.loads, self.most, self.update = problem, problem.judged, nodes, update
         self.k, self.nodes = problem.judged.k, 0
         self.misses: list[_Miss] = []
@@ -619,7 +619,7 @@ class _Search:
         low, high = zip(*sides, strict=True)
         return np.min(low, 0), np.max(high, 0)
 
-    def _bounds(self, i: int, choice: Choice) -> Bounds:
+    def _bounds(self, i: int, choice: Choice) -> TorqueBounds:
         low = self.loads.base[i].copy()
         high = low.copy()
         for j in range(self.k):
@@ -633,7 +633,7 @@ class _Search:
                 low += added
                 high += added
         open_ = any(choice[j] < 0 for j in range(self.k) if j != i and self.loads.depends[i, j])
-        return Bounds(low, high if open_ else low)
+        return TorqueBounds(low, high if open_ else low)
 
     def _left(self, i: int, choice: Choice, chosen: np.ndarray) -> _Open | None:
         """The pairs that joint i can have beside a choice; None for none, which is noted."""
@@ -763,12 +763,12 @@ def size_drives(
     samples = check.whole_number("points", points, 10)
     h = steady_wrench(robot, wrench)
 
-    def made(rate: float) -> Problem:
+    def made(rate: float) -> SizingProblem:
         loads = [
             DriveLoads(reference, motions, parts, wrench=h, points=samples, rate=rate, feedback=x)
             for x in ((True,) if feedback else (True, False))
         ]
-        return Problem(loads[0], loads[-1], tables, demands, objective)
+        return SizingProblem(loads[0], loads[-1], tables, demands, objective)
 
     with progress_bar("drives", progress) as update:
         rate = 1.0 if objective != "time" else _fastest(made, most, update)

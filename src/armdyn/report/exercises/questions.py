@@ -24,7 +24,7 @@ from armdyn.robot.joints import torque_unit
 
 
 @dataclass(frozen=True)
-class Answer:
+class SolvedTask:
     """A solution: what an answer begins with, for which a sheet has room, and the steps to it."""
 
     answer: list[str]
@@ -38,7 +38,7 @@ def _lefts(pen: Pen, lines: list[Line]) -> list[str]:
 # ---- kinematics and energies -------------------------------------------------------------------------------
 
 
-def _jacobians(case: Case, pen: Pen) -> Answer:
+def _jacobians(case: Case, pen: Pen) -> SolvedTask:
     answer, found = [], []
     for body in case.bodies:
         above = ("(", body.sign, ")")
@@ -50,7 +50,7 @@ def _jacobians(case: Case, pen: Pen) -> Answer:
         answer += [left + pen.style.equals for left in parts]
         lines = [line for left, array in parts.items() for line in pen.matrix(left, array)]
         found.append(Passage(body.title, "", lines))
-    return Answer(answer, found)
+    return SolvedTask(answer, found)
 
 
 def _around(body: MovingPart, pen: Pen, x: Glyph, spin: Glyph) -> str:
@@ -64,7 +64,7 @@ def _transposed(x: Glyph) -> Glyph:
     return replace(x, sup=("T",))
 
 
-def _energies(case: Case, pen: Pen) -> Answer:
+def _energies(case: Case, pen: Pen) -> SolvedTask:
     half, p, found = pen.style.number(Fraction(1, 2)), Glyph("p", (), "dot"), []
     moving = pen.times(half, Glyph("m"), _transposed(p), p)
     for body in case.bodies:
@@ -77,13 +77,13 @@ def _energies(case: Case, pen: Pen) -> Answer:
     total = [pen.line(pen.name(letter), x) for letter, x in zip("TU", T_and_U, strict=True)]
     springs = any(not x.is_zero for x in case.equations.springs)
     found.append(Passage("Their sums", "`U` has the energy of the springs, too." if springs else "", total))
-    return Answer(_lefts(pen, total), found)
+    return SolvedTask(_lefts(pen, total), found)
 
 
 # ---- the terms of the equations of motion ------------------------------------------------------------------
 
 
-def _inertia(case: Case, pen: Pen) -> Answer:
+def _inertia(case: Case, pen: Pen) -> SolvedTask:
     J_P, J_O, found = Glyph("J", ("P",)), Glyph("J", ("O",)), []
     moving = pen.times(Glyph("m"), _transposed(J_P), J_P)
     for body in case.bodies:
@@ -93,7 +93,7 @@ def _inertia(case: Case, pen: Pen) -> Answer:
                 lines += pen.matrix(left, _second_derivatives(energy, case.robot.n))
         found.append(Passage(body.title, "" if lines else "It adds nothing.", lines))
     total = matrix_lines("b", case.equations.B, pen.printer, symmetric=True)
-    return Answer(_lefts(pen, total), [*found, Passage("Their sum", "", total)])
+    return SolvedTask(_lefts(pen, total), [*found, Passage("Their sum", "", total)])
 
 
 def _second_derivatives(energy: Formula, n: int) -> Array[Any]:
@@ -102,7 +102,7 @@ def _second_derivatives(energy: Formula, n: int) -> Array[Any]:
     return Array([[energy.diff(a).diff(b) for b in rates] for a in rates])
 
 
-def _coriolis(case: Case, pen: Pen) -> Answer:
+def _coriolis(case: Case, pen: Pen) -> SolvedTask:
     equations, style, slopes, symbols = case.equations, pen.style, [], []
     for i, j, k in product(range(case.robot.n), repeat=3):
         slope, symbol = equations.B[i, j].derivative(f"q{k + 1}"), equations.christoffel[i, j, k]
@@ -118,10 +118,10 @@ def _coriolis(case: Case, pen: Pen) -> Answer:
         Passage("Christoffel symbols", "All others are zero." if symbols else "All are zero.", symbols),
         Passage("Their sums", "`c_ij` = Σ `c_ijk` `q_k'` over k (7.44).", entries),
     ]
-    return Answer(_lefts(pen, entries), found)
+    return SolvedTask(_lefts(pen, entries), found)
 
 
-def _skew(case: Case, pen: Pen) -> Answer:
+def _skew(case: Case, pen: Pen) -> SolvedTask:
     equations, n = case.equations, range(case.robot.n)
     rates = [
         pen.line(pen.name("b", f"{i + 1}{j + 1}", accent="dot"), equations.B_dot[i, j])
@@ -133,10 +133,10 @@ def _skew(case: Case, pen: Pen) -> Answer:
         Passage("Time derivative of B", "It is symmetric, as `B` is.", rates),
         Passage("N", "`n_ij` = −`n_ji`: the matrix is skew-symmetric.", entries),
     ]
-    return Answer(_lefts(pen, entries), found)
+    return SolvedTask(_lefts(pen, entries), found)
 
 
-def _gravity(case: Case, pen: Pen) -> Answer:
+def _gravity(case: Case, pen: Pen) -> SolvedTask:
     energies = [pen.line(pen.name("U", body.sign), body.energy.potential) for body in case.bodies]
     energies.append(pen.line(pen.name("U"), case.equations.gravity_energy))
     entries = [pen.line(pen.style.entry("g", (i + 1,)), x) for i, x in enumerate(case.equations.g)]
@@ -144,14 +144,14 @@ def _gravity(case: Case, pen: Pen) -> Answer:
         Passage("Potential energy", "Of each body it is −`m` `g_0` · `p`; then their sum.", energies),
         Passage("Its derivatives", "`g_i` = ∂`U`/∂`q_i` (7.39).", entries),
     ]
-    return Answer(_lefts(pen, entries), found)
+    return SolvedTask(_lefts(pen, entries), found)
 
 
-def _motion(case: Case, pen: Pen) -> Answer:
+def _motion(case: Case, pen: Pen) -> SolvedTask:
     titles = {COORDINATES: COORDINATES, "Equations of motion": "Row by row", "Where": "Where"}
     written = sections(case.equations, pen.style, "book")
     found = [replace(part, title=titles[part.title]) for part in written if part.title in titles]
-    return Answer(_torque_names(case, pen), found)
+    return SolvedTask(_torque_names(case, pen), found)
 
 
 def _torque_names(case: Case, pen: Pen) -> list[str]:
@@ -161,7 +161,7 @@ def _torque_names(case: Case, pen: Pen) -> list[str]:
 # ---- parameters --------------------------------------------------------------------------------------------
 
 
-def _regressor(case: Case, pen: Pen) -> Answer:
+def _regressor(case: Case, pen: Pen) -> SolvedTask:
     basis, Y, style = case.equations.basis, case.equations.regressor, pen.style
     acting = [any(not row[p].is_zero for row in Y) for p in range(len(basis.parameters))]
     used = [p for p, x in enumerate(basis.parameters) if acting[p] and not x.is_zero]
@@ -182,10 +182,10 @@ def _regressor(case: Case, pen: Pen) -> Answer:
         Passage("Parameters", about, parameters),
         Passage("Regressor", "Entries that are not listed are zero.", entries),
     ]
-    return Answer([pen.name(letter) + style.equals for letter in ("pi", "Y")], found)
+    return SolvedTask([pen.name(letter) + style.equals for letter in ("pi", "Y")], found)
 
 
-def _base(case: Case, pen: Pen) -> Answer:
+def _base(case: Case, pen: Pen) -> SolvedTask:
     grouping = base.exact_grouping(case.robot.model, "given", friction=False)
     values = base.written_values(grouping, case.equations.basis.parameters)
     names = [base.spelled(pen.style, k) for k in range(len(values))]
@@ -198,17 +198,17 @@ def _base(case: Case, pen: Pen) -> Answer:
         Passage("Combinations", count + never, list(zip(names, combinations, strict=True))),
         Passage("In the symbols of the description", "", list(zip(names, written, strict=True))),
     ]
-    return Answer([pen.style.words("How many:"), pen.style.words("Which:")], found)
+    return SolvedTask([pen.style.words("How many:"), pen.style.words("Which:")], found)
 
 
 # ---- Newton and Euler, and numbers -------------------------------------------------------------------------
 
 
-def _recursion(case: Case, pen: Pen) -> Answer:
-    return Answer(_torque_names(case, pen), steps.sections(case.equations, pen.style))
+def _recursion(case: Case, pen: Pen) -> SolvedTask:
+    return SolvedTask(_torque_names(case, pen), steps.sections(case.equations, pen.style))
 
 
-def _torques(case: Case, pen: Pen) -> Answer:
+def _torques(case: Case, pen: Pen) -> SolvedTask:
     robot, style, (q, qd, qdd) = case.robot, pen.style, case.numbers
     at, rate, acceleration = style.vectors
     B, C = robot.inertia(q), robot.coriolis(q, qd)
@@ -229,7 +229,7 @@ def _torques(case: Case, pen: Pen) -> Answer:
         Passage("The terms in numbers", "", [pen.numbers(*term) for term in terms.items()]),
         Passage("Torques", f"The sum of all, in {units}.", [pen.numbers(*x) for x in products.items()]),
     ]
-    return Answer(_torque_names(case, pen), found)
+    return SolvedTask(_torque_names(case, pen), found)
 
 
 # ---- the questions -----------------------------------------------------------------------------------------
@@ -240,7 +240,7 @@ class Question(NamedTuple):
 
     title: str
     text: Callable[[Case], str]  # `J_P` and `q'` in it are formulas
-    solve: Callable[[Case, Pen], Answer]
+    solve: Callable[[Case, Pen], SolvedTask]
     height: float = 1.4  # cm of paper for each thing that is asked
     in_symbols: bool = True  # of which there may be too many
 
