@@ -6,8 +6,8 @@
 Every contender begins at the same motions, four steps on the way, and takes one whole step without damping;
 feedforward, gains and costs after the step must be the same before anything is timed. On the CPU each has one
 thread. Crocoddyl solves one problem after the other. It takes 9 MB for each, so that 1024 would need 10 GB:
-FEW of them take turns; of a single one, all its numbers stay in the cache. Crocoddyl 3.2.1 needs Pinocchio
-4.0.0 (with 4.1.0 its accelerations are wrong), so it gets a folder of its own:
+FEW of them take turns, and one is solved again and again, which finds its numbers in the cache.
+Crocoddyl 3.2.1 needs Pinocchio 4.0.0 (with 4.1.0 its accelerations are wrong), and so a folder of its own:
 
     pip install --target FOLDER crocoddyl==3.2.1 pin==4.0.0
     PYTHONPATH=FOLDER/cmeel.prefix/lib/python3.11/site-packages python benchmarks/run.py ilqr
@@ -97,7 +97,7 @@ def run(console: Any, folder: Path, quick: bool) -> int:
     loop, robot = example(), robots.arm("panda")
     peer = importlib.import_module("peers.with_crocoddyl") if importlib.util.find_spec("crocoddyl") else None
     notes = ["one thread each; times are for one problem"]
-    notes += [] if peer else ["not installed: crocoddyl"]
+    notes += ["Crocoddyl's derivatives are those of the costs, too"] if peer else ["not installed: crocoddyl"]
     figures: list[dict[str, Any]] = []
     set_threads(1)
     for arms in (1, MANY):
@@ -137,11 +137,16 @@ def raced(loop: Any, given: Any, theirs: list[Any], peer: str, rounds: int) -> l
         if not theirs:
             figures.append({"what": what, "seconds": 1e-9 * race(calls, rounds)[0]})
             continue
-        calls.append(Call(in_turns, ([getattr(one, name) for one in theirs],), rows=len(theirs)))
-        ours, other = race(calls, rounds)
-        note = f"{len(theirs)} in turns" if len(theirs) > 1 else ""
-        figure = Figure(what, ours, peer, other, note=note)
-        figures.append(asdict(figure) | {"ratio": figure.ratio})
+        turns = {f"{len(theirs)} in turns": theirs, "the same one again": theirs[:1]}
+        if len(theirs) == 1:
+            turns = {"": theirs}
+        calls += [
+            Call(in_turns, ([getattr(one, name) for one in some],), rows=len(some)) for some in turns.values()
+        ]
+        ours, *others = race(calls, rounds)
+        for note, other in zip(turns, others, strict=True):
+            figure = Figure(what, ours, peer, other, note=note)
+            figures.append(asdict(figure) | {"ratio": figure.ratio})
     return figures
 
 
