@@ -83,6 +83,22 @@ def test_objectives_are_given_with_the_folder(file, tmp_path):
     assert rows(other)[1][0] == str(np.nanargmin(found.results["x2"]))
 
 
+def test_where_all_designs_fail_it_says_why(file, tmp_path):
+    file.write_text(TEXT.replace("x = [0, 1]", "x = [0.9, 1]"))
+    said = run("study", file)
+    assert "30 failed" in said
+    assert rows(said)[0][0] == "30"
+    assert "too much" in said
+    assert "no design has a result" in said
+    assert "no design has a result" in run("study", "show", file, "-o", tmp_path / "page.html")
+
+
+def test_the_command_that_shows_a_study_can_be_typed(file, tmp_path):
+    spaced = tmp_path / "my designs.toml"
+    spaced.write_text(TEXT)
+    assert f"armdyn study show '{spaced}'" in run("study", spaced)
+
+
 def test_help_says_both_commands():
     said = " ".join(run("study", "--help").split())
     assert "run Run a study, or go on with it." in said

@@ -177,6 +177,7 @@ def check_inverse(robot, state, multipliers, wrench=None, tolerance=1e-8):
         assert_same(x, y, tolerance, size)
     assert_same(by_qd[2], np.zeros((n, n, n)), tolerance, size)  # what is not among them
     product = robot.inverse_dynamics_hessian_product(q, qd, qdd, multipliers, wrench=wrench)
+    assert (product == product.T).all()
     assert_same(product, assembled(found, multipliers), 1e-11, size)
 
 
@@ -190,6 +191,7 @@ def check_forward(robot, state, multipliers, wrench=None, tolerance=1e-5):
     for x, y in zip(found, (*by_q, by_qd[1]), strict=True):
         assert_same(x, y, tolerance, size)
     product = robot.forward_dynamics_hessian_product(q, qd, tau, multipliers, wrench=wrench)
+    assert (product == product.T).all()
     assert_same(product, assembled(found, multipliers), 1e-9, size)
 
 

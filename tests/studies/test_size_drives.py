@@ -2,12 +2,14 @@
 
 import itertools
 import json
+import sys
 
 import numpy as np
 import pytest
 
 from armdyn import Robot, Trajectory, motor_loads
-from armdyn.studies import StudyError, load_catalogue, size_drives
+from armdyn.description.source import DescriptionError
+from armdyn.studies import Sizing, StudyError, load_catalogue, size_drives
 from armdyn.studies.catalogue import Pair
 from armdyn.studies.drive_limits import LIMITS
 from arms import bundled, slowly
@@ -332,8 +334,18 @@ def test_a_catalogue_whose_pairs_carry_no_joint_together():
         {"motor": [motor("M")], "gear": [gear("G", ratio=[10, 20], mass=[1, 2, 3])]},
         {"motor": [motor("M")], "gear": [gear("G", rated_life=100)]},
         "no_such_catalogue",
+        [],
+        {"motor": [motor("M", rated_torque=2.0)], "gear": [gear("G")]},
+        {"motor": [motor("M", rated_torque=9.0, rated_speed=300)], "gear": [gear("G")]},
+        {
+            "motor": [motor("M")],
+            "gear": [gear("G", rated_life=7000, rated_torque=9, rated_speed=0)],
+        },
     ],
-    ids=["empty", "no gear", "no fit", "negative", "unknown key", "twice", "lists", "half a life", "no file"],
+    ids=[
+        *("empty", "no gear", "no fit", "negative", "unknown key", "twice", "lists", "half a life"),
+        *("no file", "none", "half a rating", "a rating above standstill", "a life at rest"),
+    ],
 )
 def test_catalogues_that_are_refused(catalogue):
     with golden_error(Exception):
@@ -353,14 +365,70 @@ def test_catalogues_that_are_refused(catalogue):
         {"cycles": []},
         {"cycles": 7},
         {"stages": {"link 1": 0}},
+        {"life": np.inf},
+        {"objective": ["mass"]},
+        {"only": ["M"]},
+        {"only": {"link 1": 3}},
+        {"only": {"link 1": []}},
     ],
-    ids=lambda x: next(iter(x)),
+    ids=[
+        *(
+            "objective",
+            "holding",
+            "voltage",
+            "life",
+            "joints",
+            "only",
+            "shares",
+            "cycles0",
+            "cycles1",
+            "stages",
+        ),
+        *("endless life", "objectives", "only a list", "only a number", "only nothing"),
+    ],
 )
 def test_arguments_that_are_refused(options):
     robot, cycle = random_arm(0)
     given = {"cycles": cycle, "catalogue": {"motor": [motor("M")], "gear": [gear("G")]}} | options
     with golden_error(Exception):
         size_drives(robot, **given)
+
+
+def test_what_a_sizing_is_asked_for_and_does_not_have(sized):
+    _, _, found = sized
+    with golden_error(StudyError):
+        found.evaluate(None)
+    with golden_error(StudyError):
+        found.least_time(cycle=2)
+
+
+def test_a_motion_much_shorter_than_its_step_is_seen():
+    """Its own samples are its two ends, where it rests."""
+    robot, _ = random_arm(0)
+    quick = Trajectory.quintic([0, 0, 0], [1, 1, 1], duration=0.001)
+    assert len(quick.samples().t) == 2
+    catalogue = {"motor": [motor("M")], "gear": [gear("G")]}
+    with pytest.raises(StudyError, match="no pair of the catalogue carries the cycle"):
+        size_drives(robot, quick, catalogue)
+    of_one = size_drives(robot, Trajectory.quintic([0, 0, 0], [0.1, 0, 0], 1, step=1), catalogue, life=1)
+    fine = size_drives(robot, Trajectory.quintic([0, 0, 0], [0.1, 0, 0], 1), catalogue, life=1)
+    for one, other in zip(of_one.best.rows, fine.best.rows, strict=True):
+        assert np.allclose([*one.values.values()], [*other.values.values()], rtol=1e-3)
+
+
+def test_ranges_of_large_catalogues_are_those_of_small_pieces(monkeypatch):
+    robot, cycle = random_arm(1)
+    catalogue = tight_catalogue(1, 4, 3)
+    found = size_drives(robot, cycle, catalogue, points=40, life=1)
+    monkeypatch.setattr(sys.modules[Sizing.__module__], "AT_ONCE", 5)
+    again = size_drives(robot, cycle, catalogue, points=40, life=1)
+    assert [x.pairs for x in again.assignments] == [x.pairs for x in found.assignments]
+    assert again.nodes == found.nodes
+
+
+def test_a_joint_may_be_named_alone(sized):
+    robot, cycle, _ = sized
+    assert size_drives(robot, cycle, joints="link 3", points=20).joints == ("link 3",)
 
 
 @pytest.mark.parametrize("name", ["elastic_link", "scara"])
@@ -395,6 +463,19 @@ def test_a_catalogue_in_csv_is_that_in_toml(tmp_path):
     assert [pair.ratio for pair in found.pairs] == [50, 100]
     with golden_error(StudyError):
         load_catalogue([path, path])
+
+
+def test_a_catalogue_in_csv_has_each_column_once(tmp_path):
+    path = tmp_path / "drives.csv"
+    path.write_text("kind,name,mass,mass\nmotor,M,1,2\n")
+    with pytest.raises(DescriptionError, match="there are two columns 'mass'; one is expected"):
+        load_catalogue(path)
+
+
+def test_catalogues_may_be_tables_in_a_list():
+    one = {"motor": [motor("M")], "gear": [gear("G")]}
+    both = load_catalogue([one, {"gear": [gear("H")]}, "example_drives"])
+    assert [x.name for x in both.gears][:2] == ["G", "H"]
 
 
 def test_the_bundled_catalogue_says_that_it_is_made_up():

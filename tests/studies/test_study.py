@@ -110,6 +110,44 @@ def test_values_that_no_robot_has_are_reasons(puma):
     assert not found.reasons[0]
 
 
+WRONG = {  # beside bodies; of the PUMA with symbols for all numbers
+    "Fp1": -5.0,
+    "Fn1": 5.0,
+    "Fvm1": -1.0,
+    "Im1": -1.0,
+    "kr1": 0.0,
+    "limits.waist.torque": -1.0,
+    "limits.waist.velocity": -1.0,
+}
+
+
+@pytest.mark.parametrize("column", WRONG)
+def test_values_that_no_robot_has_have_one_reason_however_they_are_run(column, puma):
+    robot = puma.symbolic()
+    columns = {column: [20.0, WRONG[column], 30.0]} if column != "Fn1" else {column: [-20.0, 5.0, -30.0]}
+    alone = study(weight, columns, robot=robot)
+    assert alone.failed.tolist() == [False, True, False]
+    for verb in ("torques", "motor_loads"):
+        assert study(verb, columns, robot=robot, motion=MOTION).reasons.tolist() == alone.reasons.tolist()
+    assert study(weights, columns, robot=robot, vectorised=True).reasons.tolist() == alone.reasons.tolist()
+
+
+def test_springs_and_motor_limits_that_cannot_be_have_one_reason_however_they_are_run():
+    table = Robot.load("planar").to_dict()
+    table["symbols"] |= {"k": 10, "most": 3, "kt": 0.1, "v": 0.1, "c": 5}
+    one, two = table["link"]
+    one["spring"] = {"stiffness": "k"}
+    one["motor"] |= {"limits": {"torque": "most", "current": 5}, "torque_constant": "kt"}
+    two["friction"] = {"coulomb": 1, "stribeck": {"level": "c", "velocity": "v"}}
+    robot = Robot.from_dict(table)
+    motion = Trajectory.quintic([0, 0], [1, -1], 1.0, step=0.05)
+    for column, wrong in {"k": -1.0, "most": -1.0, "kt": 0.0, "v": 0.0}.items():
+        found = study("motor_loads", {column: [1.0, wrong]}, robot=robot, motion=motion)
+        alone = study(lambda robot, row: {"x": 1.0}, {column: [1.0, wrong]}, robot=robot)
+        assert alone.failed.tolist() == [False, True]
+        assert found.reasons.tolist() == alone.reasons.tolist()
+
+
 REFUSED = {
     "no symbol": lambda r: study(weight, {"a7": [1.0]}, robot=r),
     "no finite number": lambda r: study(weight, {"a2": [0.4, np.nan]}, robot=r),
@@ -299,6 +337,45 @@ def test_another_study_in_the_same_folder_is_refused(puma, tmp_path):
     for call in OTHERS.values():
         with golden_error(StudyError):
             call(tmp_path, puma)
+
+
+@parquet
+def test_a_study_goes_on_though_its_controller_was_used_meanwhile(tmp_path):
+    """A controller remembers what it has worked out; it is the same controller."""
+    robot = Robot.load("planar")
+    control = ComputedTorque(robot, Trajectory.quintic([0, 0], [1, -1], 0.1))
+    given = {"robot": robot, "torque": control, "folder": tmp_path}
+    first = study("simulation", {"a1": [0.9, 1.0]}, **given)
+    simulate(robot, [0, 0], 0.0, 0.1, torque=control, progress=False)
+    assert same(study("simulation", {"a1": [0.9, 1.0]}, **given), first)
+    stiffer = replace(control, stiffness=50.0)
+    with pytest.raises(StudyError, match="its function is another"):
+        study("simulation", {"a1": [0.9, 1.0]}, **given | {"torque": stiffer})
+
+
+@parquet
+def test_a_folder_with_other_things_stays_as_it_is(puma, tmp_path):
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(StudyError, match=r"has other files \(mine.txt\)"):
+        study(weight, CASES, robot=puma, folder=tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+@parquet
+def test_a_folder_that_was_changed_by_hand(puma, tmp_path):
+    whole = study(weight, CASES, robot=puma, folder=tmp_path)
+    for path in (tmp_path / "results").iterdir():
+        path.unlink()
+    (tmp_path / "results").rmdir()
+    assert same(study(weight, CASES, robot=puma, folder=tmp_path), whole)
+    manifest = tmp_path / "study.json"
+    text = manifest.read_text()
+    manifest.write_text(text.replace('"cases": 40', '"cases": 41'))
+    with pytest.raises(StudyError, match=r"cases\.parquet: this is not the table that study\.json tells of"):
+        Study.load(tmp_path)
+    manifest.write_text('{"format": 1}')
+    with pytest.raises(StudyError, match="'robot' is missing: somebody has changed this file"):
+        Study.load(tmp_path)
 
 
 @parquet

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
 
@@ -71,6 +71,27 @@ def test_a_process_that_dies_ends_the_study_and_what_is_finished_is_kept(tmp_pat
     done = Study.load(tmp_path).done
     assert not done[7]
     assert done[:7].all()
+
+
+class Closing(ThreadPoolExecutor):
+    """Two workers that take five tasks; then it is broken, or closed, when it is given the next."""
+
+    def __init__(self, problem):
+        super().__init__(2)
+        self.problem, self.left = problem, 5
+
+    def submit(self, *given, **more):
+        self.left -= 1
+        if self.left < 0:
+            raise self.problem
+        return super().submit(*given, **more)
+
+
+@pytest.mark.parametrize("problem", [BrokenExecutor("gone"), RuntimeError("after shutdown")])
+def test_what_was_finished_when_an_executor_takes_no_more_is_kept(tmp_path, problem):
+    with Closing(problem) as pool, pytest.raises(StudyError, match="what is finished is kept in"):
+        study(lambda row: {"y": row["x"]}, {"x": np.arange(40.0)}, folder=tmp_path, executor=pool, batch=1)
+    assert 1 <= Study.load(tmp_path).done.sum() <= 5
 
 
 @pytest.mark.slow

@@ -1,12 +1,17 @@
 """Study files: what they say is what `study` is called with; what is wrong is named with its key."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from armdyn import ArmdynError, Robot, load_cycle, study
-from armdyn.studies import Cases, Study, StudyFile
+from armdyn.studies import Cases, Study, StudyError, StudyFile
 from arms import quietly
 from golden_messages import golden_error
 
@@ -180,6 +185,14 @@ mass = "m"
 """
 
 
+def test_paths_of_logs_begin_at_the_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path.parent)
+    cases = '[cases]\nkind = "product"\nown = ["log"]\ncolumns.log = ["one.csv", "/two.csv"]\n'
+    path = written(tmp_path, f'robot = "planar"\n{cases}[compute]\nverb = "identification"\n')
+    given = StudyFile.load(path.relative_to(tmp_path.parent)).cases.columns["log"]
+    assert given.tolist() == [str(tmp_path.resolve() / "one.csv"), "/two.csv"]
+
+
 def test_functions_of_a_file_run_in_threads_and_processes(tmp_path):
     written(tmp_path, OWN, "mine.py")
     text = """
@@ -200,6 +213,29 @@ python = "mine.py:mean"
     sums = StudyFile.load(written(tmp_path, many)).run()
     np.testing.assert_array_equal(sums.results["sum"], [6, 7])
     assert (tmp_path / "other" / "study.json").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="a group of processes is interrupted otherwise there")
+@pytest.mark.parametrize("begun", [False, True])
+def test_ctrl_c_reaches_all_processes_and_only_the_first_one_ends_by_it(tmp_path, begun):
+    """Before the workers have begun, or as soon as there are results."""
+    written(tmp_path, "import time\ndef f(row):\n    time.sleep(0.2)\n    return {'y': row['x']}", "mine.py")
+    text = 'executor = "processes"\nworkers = 2\n[cases]\nkind = "product"\nown = ["x"]\n'
+    path = written(
+        tmp_path, text + 'columns.x = { from = 1, to = 900, n = 900 }\n[compute]\npython = "mine.py:f"'
+    )
+    command = [sys.executable, "-m", "armdyn", "study", str(path)]
+    results = path.with_suffix("") / "results"
+    with subprocess.Popen(command, stdout=-1, stderr=-1, text=True, start_new_session=True) as running:
+        while running.poll() is None and not (
+            any(results.glob("*.parquet")) if begun else (path.with_suffix("") / "study.json").exists()
+        ):
+            time.sleep(0.02)
+        os.killpg(running.pid, signal.SIGINT)
+        assert running.communicate(timeout=60)[1] == ""
+    assert running.returncode == 130
+    assert Study.load(results.parent).done.any() == begun
 
 
 @pytest.mark.slow
@@ -226,7 +262,9 @@ python = "mine.py:mean"
         n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None
     ) as cluster:
         here = text.replace('"processes"', f'"{cluster.scheduler_address}"').replace("by_proc", "by_dask")
-        assert_equal(StudyFile.load(written(tmp_path, here)).run(), threads)
+        with pytest.raises(StudyError, match="workers: the executor has its own"):
+            StudyFile.load(written(tmp_path, here)).run()
+        assert_equal(StudyFile.load(written(tmp_path, here.replace("workers = 2\n", ""))).run(), threads)
 
 
 COMPUTE = '[compute]\nverb = "manipulability"\nq = [0, 1]\n'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -78,9 +79,10 @@ def run(
     start = monotonic()
     found = given.run(workers=workers)
     say(f"{_counted(found)} in {given.folder} ({_time(monotonic() - start)})")
+    _print_failures(found)
     minimise, maximise = _objectives(found, given, (), ())
     _summarise(found, minimise, maximise, best, robots)
-    say(f"look at them: armdyn study show {file}")
+    say(f"look at them: armdyn study show {quote(str(file))}")
 
 
 @study.command("show", cls=VerbCommand)
@@ -110,6 +112,7 @@ def show(
     found = Study.load(source if given is None else given.folder)
     low, high = _objectives(found, given, minimise or (), maximise or ())
     say(f"{_counted(found)} in {found.folder}")
+    _print_failures(found)
     _summarise(found, low, high, best, robots)
     say(f"wrote {write_study_report(found, output, minimise=low, maximise=high, best=best)}")
 
@@ -124,6 +127,8 @@ def _objectives(
     if given is not None and of_file:
         minimise, maximise = given.minimise, given.maximise
     columns = {**found.table, **found.results}
+    if not found.results:  # nothing is finished yet, or all have failed: what is not there yet may be right
+        return [], []
     try:
         for key, names in (("minimise", minimise), ("maximise", maximise)):
             if unknown := [name for name in names if name not in columns]:
@@ -157,16 +162,15 @@ def _time(seconds: float) -> str:
 def _summarise(
     found: Study, minimise: list[str], maximise: list[str], best: int, robots: Path | None
 ) -> None:
-    """Why designs failed, and which are the best, on the terminal; these as robot files where asked for."""
-    _print_failures(found)
+    """Which designs are the best, on the terminal, and as robot files where asked for."""
+    if not found.results:
+        say("no design has a result")
+        return
     goals = [*minimise, *maximise]
     if not goals:
         if robots is not None:
             raise ArmdynError("--robots: nothing says which designs are the best: give objectives")
-        if found.results:
-            say(
-                "no objectives: --minimise and --maximise of `armdyn study show` say what makes a design good"
-            )
+        say("no objectives: --minimise and --maximise of `armdyn study show` say what makes a design good")
         return
     rows = _best(found, minimise, maximise, best)
     if not len(rows):

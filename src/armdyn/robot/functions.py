@@ -314,8 +314,12 @@ def _matrix(flat: Sequence[Any], n: int) -> SquareMatrix:
 
 def _symmetric(n: int, entry: Callable[[int, int, int], Any]) -> list[Any]:
     """The array of entries i, j, k, symmetric in the last two; the entry is asked for where k ≤ j."""
-    half = [[[entry(i, j, k) for k in range(j + 1)] for j in range(n)] for i in range(n)]
-    return [[[x[max(j, k)][min(j, k)] for k in range(n)] for j in range(n)] for x in half]
+    return [_mirrored([[entry(i, j, k) for k in range(j + 1)] for j in range(n)]) for i in range(n)]
+
+
+def _mirrored(half: SquareMatrix) -> SquareMatrix:
+    """The symmetric matrix whose rows, up to the diagonal, are given."""
+    return [[half[max(j, k)][min(j, k)] for k in range(len(half))] for j in range(len(half))]
 
 
 def _friction_alone(M: Mechanism, q: Any, qd: Any, qdd: Any, wrench: Any = None) -> Any:
@@ -361,7 +365,8 @@ def _inverse_hessian(row: Function, inputs: Inputs, context: Context) -> Program
 
     def function(*columns: Any) -> Any:
         found = inline(rates, columns)
-        return [[y for x in found for y in x[n * k : n * k + n]] for k in range(3 * n)]
+        half = [[y for x in found for y in x[n * k : n * k + n]][: k + 1] for k in range(3 * n)]
+        return _mirrored(half)
 
     return record(function, inputs, [(row.results[0].meaning, (3 * n, 3 * n))])
 
@@ -906,8 +911,7 @@ def hessian_as_program(
                 found = H[i][j] + (along[i][j] + found)
             return -found
 
-        half = [[entry(i, j) for j in range(i + 1)] for i in range(3 * n)]
-        return [[half[max(i, j)][min(i, j)] for j in range(3 * n)] for i in range(3 * n)]
+        return _mirrored([[entry(i, j) for j in range(i + 1)] for i in range(3 * n)])
 
     return record(function, inputs, [(row.results[0].meaning, (3 * n, 3 * n))])
 

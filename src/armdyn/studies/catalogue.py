@@ -51,7 +51,7 @@ MOTOR: dict[str, Key] = {
     "transverse_inertia": Key(0.0, _ZERO, "kg m², of the rotor about axes across"),
     "continuous_torque": Key(None, _POSITIVE, "N m at the shaft for ever, at standstill"),
     "rated_torque": Key(_INF, _POSITIVE, "N m at the shaft for ever, at `rated_speed`; as at standstill"),
-    "rated_speed": Key(0.0, _ZERO, "rad/s, of `rated_torque`"),
+    "rated_speed": Key(0.0, _POSITIVE, "rad/s, of `rated_torque`"),
     "peak_torque": Key(None, _POSITIVE, "N m at the shaft for a short time"),
     "max_speed": Key(None, _POSITIVE, "rad/s"),
     "torque_constant": Key(None, _POSITIVE, "N m/A"),
@@ -76,7 +76,7 @@ GEAR: dict[str, Key] = {
     "max_speed": Key(_INF, _POSITIVE, "rad/s at the input; any"),
     "average_speed": Key(_INF, _POSITIVE, "rad/s at the input, mean over the cycle; any"),
     "rated_torque": Key(_INF, _POSITIVE, "N m at the output, that `rated_life` is for"),
-    "rated_speed": Key(0.0, _ZERO, "rad/s at the input, that `rated_life` is for"),
+    "rated_speed": Key(0.0, _POSITIVE, "rad/s at the input, that `rated_life` is for"),
     "rated_life": Key(_INF, _POSITIVE, "h, the life L10 at rated torque and speed; without end"),
     "life_exponent": Key(3.0, _POSITIVE, "3 for balls (strain wave gears), 10/3 for rollers"),
     "efficiency": Key(1.0, _PART, "of the gear where the motor drives"),
@@ -237,7 +237,11 @@ def bundled_catalogues() -> list[str]:
 
 
 def load_catalogue(
-    catalogue: str | Path | Mapping[str, Any] | Catalogue | Sequence[str | Path | Catalogue],
+    catalogue: str
+    | Path
+    | Mapping[str, Any]
+    | Catalogue
+    | Sequence[str | Path | Mapping[str, Any] | Catalogue],
 ) -> Catalogue:
     """Motors and gears of a file (.toml, .csv), of a bundled catalogue by its name, or of a table.
 
@@ -246,9 +250,9 @@ def load_catalogue(
     """
     if isinstance(catalogue, Catalogue):
         found = catalogue
-    elif isinstance(catalogue, Mapping):
-        found = _of_table(catalogue, "catalogue")
     elif isinstance(catalogue, list | tuple):
+        if not catalogue:
+            raise StudyError("catalogue: found none; name one or more")
         parts = [_read(x) for x in catalogue]
         found = Catalogue(
             ", ".join(x.name for x in parts),
@@ -283,6 +287,8 @@ def _checked(found: Catalogue) -> Catalogue:
 def _read(source: object) -> Catalogue:
     if isinstance(source, Catalogue):
         return source
+    if isinstance(source, Mapping):
+        return _of_table(source, "catalogue")
     if not isinstance(source, str | Path):
         raise DescriptionError(
             f"catalogue: expected a path, a bundled name or a table, found {shown(source)}"
@@ -327,6 +333,9 @@ def _of_csv(text: str, path: Path) -> Catalogue:
     """A row for each motor, and for each gear with one ratio; the column `kind` says which."""
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     rows = csv.DictReader(lines, skipinitialspace=True)
+    columns = [name.strip() for name in rows.fieldnames or ()]
+    if twice := [name for name in columns if name and columns.count(name) > 1]:
+        raise DescriptionError(f"{path}: there are two columns {shown(twice[0])}; one is expected")
     motors: list[CatalogueMotor] = []
     gears: list[CatalogueGear] = []
     for i, row in enumerate(rows):
@@ -347,11 +356,15 @@ def _motor(reader: Reader) -> CatalogueMotor:
     frame = str(reader.raw("frame", ""))
     numbers = {key: _number(reader, key, row) for key, row in MOTOR.items()}
     reader.finish()
+    if ("rated_torque" in reader.table) != ("rated_speed" in reader.table):
+        reader.fail("", "rated_torque and rated_speed go together; found one of them")
     for key, other in (("rated_torque", "continuous_torque"), ("voltage_constant", "torque_constant")):
         if numbers[key] == _INF:
             numbers[key] = numbers[other]
     if numbers["peak_torque"] < numbers["continuous_torque"]:
         reader.fail("peak_torque", f"found {numbers['peak_torque']:g}; it is below continuous_torque")
+    if numbers["rated_torque"] > numbers["continuous_torque"]:
+        reader.fail("rated_torque", f"found {numbers['rated_torque']:g}; it is above continuous_torque")
     return CatalogueMotor(name, frame, **numbers)
 
 

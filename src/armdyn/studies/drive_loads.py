@@ -36,6 +36,7 @@ from armdyn.studies.errors import StudyError, check
 
 FEATURES = 5  # of φ
 _TRACE = 2.0**-30  # what the reference motors have of everything: nothing, but parameters of all kinds
+_LEAST = 100  # samples of a cycle, however long its own step is
 _POSTURES = 60  # of each cycle, in which inertias and holding torques are looked at
 
 
@@ -82,7 +83,8 @@ class Reference:
             )
         chosen = {link.name for link in drives.links}
         if joints is not None:
-            chosen = set(by_joint(model, dict.fromkeys(joints), "joints"))
+            names = [joints] if isinstance(joints, str) else joints
+            chosen = set(by_joint(model, dict.fromkeys(names), "joints"))
             if other := sorted(chosen - {link.name for link in drives.links}):
                 raise StudyError(
                     f"joints: {quoted(other[0])} has no drive of its own; those that have: "
@@ -91,7 +93,7 @@ class Reference:
         if not chosen:
             raise StudyError("joints: found none; name one or more")
         links = tuple(link for link in drives.links if link.name in chosen)
-        given = by_joint(model, dict(stages or {}), "stages")
+        given = by_joint(model, stages or {}, "stages")
         if unknown := sorted(set(given) - chosen):
             raise StudyError(f"stages: no drive of {quoted(unknown[0])} is sized")
         factors = tuple(_stage(link, given.get(link.name), robot) for link in links)
@@ -223,11 +225,12 @@ class Samples:
     def of(
         cls, robot: Robot, cycles: Sequence[Trajectory], shares: np.ndarray, points: int, rate: float
     ) -> Samples:
-        """About `points` samples of each cycle, `rate` times as fast."""
+        """Up to about `points` samples of each cycle, `rate` times as fast."""
         parts, still, first = [], [], 0
         for i, motion in enumerate(cycles):
             check_robot(robot, motion)
-            at = motion.samples(max(motion.step, motion.duration / points))
+            own = min(motion.step, motion.duration / _LEAST)
+            at = motion.samples(max(own, motion.duration / points))
             t, dt = at.t / rate, np.diff(at.t) / rate
             weight = (np.append(dt, 0) + np.append(0, dt)) / 2
             parts.append((np.full(len(t), i), t, weight, at.q, at.qd * rate, at.qdd * rate**2))

@@ -53,6 +53,7 @@ UNITS = {"mass": "kg", "cost": "", "energy": "W", "time": "kg"}  # of the object
 WITHIN = 1e-9  # of a limit: exceeded by no more, it is kept
 RATE = 1e-3  # to which the rate of the cycles is found
 SLOWEST, FASTEST = 1 / 16, 16.0
+AT_ONCE = 512  # pairs
 DIVES = 200  # nodes for an assignment where the search stops without one
 
 
@@ -226,8 +227,13 @@ class Sizing(Shown):
         Whether they bear it for ever, and the life of the gears, are not looked at: `evaluate` does for a
         cycle. A robot file has no efficiency; of the torque of a gear at its limit the motor's is lowered.
         """
-        robot = self.robot_with(self.best if assignment is None else assignment)
-        return time_optimal(robot, self.problem.loads.cycles[cycle], **limits)
+        robot, cycles = (
+            self.robot_with(self.best if assignment is None else assignment),
+            self.problem.loads.cycles,
+        )
+        if check.whole_number("cycle", cycle) >= len(cycles):
+            raise StudyError(f"cycle: found {cycle}; there are {len(cycles)}, the first is 0")
+        return time_optimal(robot, cycles[cycle], **limits)
 
     # ---- other choices ---------------------------------------------------------------------------------
 
@@ -240,10 +246,14 @@ class Sizing(Shown):
             if missing:
                 raise StudyError(f"pairs: none for joint {quoted(missing[0])}")
             pairs = [given[link.name] for link in links]  # type: ignore[misc]
-        if len(pairs) != len(self.joints) or not all(isinstance(pair, Pair) for pair in pairs):
+        if (
+            not isinstance(pairs, list | tuple)
+            or len(pairs) != len(self.joints)
+            or not all(isinstance(pair, Pair) for pair in pairs)
+        ):
             raise StudyError(
-                f"pairs: found {len(pairs)}; a pair of a catalogue for each of {len(self.joints)} joints is "
-                "expected"
+                f"pairs: found {shown(pairs)}; {len(self.joints)} pairs of a catalogue are expected, one for "
+                "each joint"
             )
         return self.problem.assignment(tuple(pairs))
 
@@ -604,8 +614,10 @@ class _Search:
 
     def _range(self, i: int, j: int, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The least and the most (rows,) that pairs of joint j add at joint i."""
-        added = self.loads.by_drive(i, j, self.problem.tables[j].phi[chosen])
-        return added.min(0), added.max(0)
+        phi = self.problem.tables[j].phi[chosen]
+        sides = [(x.min(0), x.max(0)) for x in (self.loads.by_drive(i, j, part) for part in _pieces(phi))]
+        low, high = zip(*sides, strict=True)
+        return np.min(low, 0), np.max(high, 0)
 
     def _bounds(self, i: int, choice: Choice) -> Bounds:
         low = self.loads.base[i].copy()
@@ -687,6 +699,11 @@ class _Search:
         return sorted(found)
 
 
+def _pieces(phi: np.ndarray) -> list[np.ndarray]:
+    """Some hundred pairs at a time, so that large catalogues take no more memory."""
+    return [phi[k : k + AT_ONCE] for k in range(0, len(phi), AT_ONCE)]
+
+
 # ------------------------------------------------------------------------------------------------------------
 # The verb.
 
@@ -724,19 +741,19 @@ def size_drives(
     `voltage` [V] of the bus, by default the catalogue's; `life` [h] of gears; `inertia_ratio`, at most, of
     load and motor; `holding`: whether brakes, or the motors for ever, hold every posture of the cycles.
     `nodes`: the search stops after so many, and says how far from the best it may be. `points`: samples of
-    each cycle. `feedback=False` is the way by hand: each joint with the loads of the arm without drives.
+    each cycle at most. `feedback=False` is the way by hand: each joint with the loads of the arm without
+    drives.
     """
     check.robot(robot)
-    if objective not in UNITS:
-        raise StudyError(f"objective: found {shown(objective)}; allowed: {', '.join(UNITS)}")
-    if holding not in (None, "brake", "motor"):
-        raise StudyError(f"holding: found {shown(holding)}; allowed: 'brake', 'motor', None")
+    check.one_of("objective", objective, *UNITS)
+    if holding is not None:
+        check.one_of("holding", holding, "brake", "motor")
     found = load_catalogue(catalogue)
     motions = _motions(robot, cycles)
     reference = Reference.of(robot, [joints] if isinstance(joints, str) else joints, stages)
     demands = Demands(
         _positive("voltage", found.voltage if voltage is None else voltage),
-        _positive("life", life),
+        _life(life),
         _positive("inertia_ratio", np.inf if inertia_ratio is None else inertia_ratio),
         holding or "",
     )
@@ -858,6 +875,13 @@ def _positive(name: str, x: Any) -> float:
     return found
 
 
+def _life(x: Any) -> float:
+    found = _positive("life", x)
+    if np.isinf(found):
+        raise StudyError("life: found inf; hours are expected, as no gear lasts for ever")
+    return found
+
+
 def _tables(
     reference: Reference, catalogue: Catalogue, only: Mapping[str, Sequence[str]] | None, brakes: bool
 ) -> tuple[PairTable, ...]:
@@ -867,7 +891,7 @@ def _tables(
     if not pairs:
         raise StudyError(f"holding: no motor of {quoted(catalogue.name)} has a brake")
     everything = PairTable(pairs)
-    allowed = by_joint(model, dict(only or {}), "only")
+    allowed = by_joint(model, only or {}, "only")
     if other := sorted(set(allowed) - {link.name for link in reference.links}):
         raise StudyError(f"only: no drive of {quoted(other[0])} is sized")
     found = []
@@ -876,7 +900,12 @@ def _tables(
         if names is None:
             found.append(everything)
             continue
-        names = [names] if isinstance(names, str) else list(names)  # type: ignore[call-overload]
+        names = [names] if isinstance(names, str) else names
+        if not isinstance(names, list | tuple) or not names:
+            raise StudyError(
+                f"only: {quoted(link.joint_label)}: found {shown(names)}; names of motors and gears are "
+                "expected"
+            )
         motors, gears = {x.name for x in catalogue.motors}, {x.name for x in catalogue.gears}
         if unknown := [x for x in names if x not in motors | gears]:
             raise StudyError(

@@ -195,28 +195,31 @@ class Store:
         if not isinstance(about, dict) or about.get("format") != FORMAT:
             version = about.get("format") if isinstance(about, dict) else None
             raise StudyError(f"{path}: found format {shown(version)}; {FORMAT} is expected")
+        if missing := [
+            key for key in ("robot", "inputs", "own", "design", "cases", *WHAT) if key not in about
+        ]:
+            raise StudyError(f"{path}: {shown(missing[0])} is missing: somebody has changed this file")
         return about
 
     def cases(self, about: Mapping[str, Any]) -> Cases:
         columns, _ = read_parquet(self.folder / CASES, StudyError)
-        return Cases({name: columns[name] for name in about["inputs"]}, about["design"])
+        found = Cases(columns, about["design"])
+        if list(columns) != about["inputs"] or len(found) != about["cases"]:
+            raise StudyError(f"{self.folder / CASES}: this is not the table that {MANIFEST} tells of")
+        return found
 
     def open(self, about: Mapping[str, Any], cases: Cases, robot: Robot | None) -> Part:
         """Begin a study here, or go on with it; what is finished. Another study is refused."""
-        if (self.folder / MANIFEST).exists():
+        begun = (self.folder / MANIFEST).exists()
+        if begun:
             self._check_same(about)
-            self.remove_rests()
-            return self.read()
-        others = {path.name for path in self.folder.iterdir()} - {ROBOT, CASES, RESULTS, LOCK}
-        if others := {name for name in others if not name.startswith(".armdyn-")}:
-            raise StudyError(
-                f"folder: '{self.folder}' has other files ({listed(sorted(others))}); an empty folder, or a "
-                "new one, is expected"
-            )
         try:
             self.results.mkdir(exist_ok=True)
         except OSError as problem:
             raise StudyError(f"cannot write '{self.results}': {problem.strerror}") from None
+        if begun:
+            self.remove_rests()
+            return self.read()
         write_parquet(self.folder / CASES, cases.columns, StudyError, {})
         texts = {} if robot is None else {self.folder / ROBOT: robot.to_toml()}
         write_files({**texts, self.folder / MANIFEST: json.dumps(about, indent=2) + "\n"}, StudyError)
@@ -232,10 +235,22 @@ class Store:
                     f"folder: '{self.folder}' holds another study: its {what} another; choose another folder"
                 )
 
+    def _check_others(self) -> None:
+        """Refuse a folder that has other things, before anything is written there."""
+        if (self.folder / MANIFEST).exists() or not self.folder.is_dir():
+            return
+        others = {path.name for path in self.folder.iterdir()} - {ROBOT, CASES, RESULTS, LOCK}
+        if others := {name for name in others if not name.startswith(".armdyn-")}:
+            raise StudyError(
+                f"folder: '{self.folder}' has other files ({listed(sorted(others))}); an empty folder, or a "
+                "new one, is expected"
+            )
+
     @contextmanager
     def locked(self) -> Iterator[None]:
         """The folder for this process alone; the system gives it back however the process ends."""
         try:
+            self._check_others()
             self.folder.mkdir(parents=True, exist_ok=True)
             path = self.folder.resolve() / LOCK
             if path in _HELD:  # opening and closing the file would give the lock back

@@ -42,7 +42,7 @@ from armdyn.robot import Robot
 from armdyn.studies.cases import Cases, check_cases, meaning_of
 from armdyn.studies.errors import StudyError, check
 from armdyn.studies.store import CASE, FORMAT, REASON, Part, Store, Study
-from armdyn.studies.verbs import VERBS, made
+from armdyn.studies.verbs import VERBS, check_values, made
 
 AT_ONCE = 256  # cases of a batch where nothing else is said
 TASK = 0.5  # s that a task should take
@@ -199,7 +199,11 @@ class Job:
         symbols = {symbol: chunk.columns[name] for name, symbol in self.symbols.items()}
         rows = Rows(chunk.columns, chunk.cases, symbols, self.seed)
         try:
-            given = self.function(*(() if self.robot is None else (self.fresh,)), rows)
+            if self.robot is None:
+                given = self.function(rows)
+            else:
+                check_values(self.fresh, symbols)
+                given = self.function(self.fresh, rows)
         except Exception as problem:
             if len(chunk.cases) == 1:
                 return Part.of([(int(chunk.cases[0]), _reason(problem), {})])
@@ -290,9 +294,14 @@ class Workers:
             )
 
     def submit(self, chunk: Chunk) -> Future[tuple[Part, float]]:
-        if self.packed is None:
-            return self.pool.submit(self.job.run, chunk, self.stop if self.own else None)
-        return self.pool.submit(_run, self.packed, chunk)
+        try:
+            if self.packed is None:
+                return self.pool.submit(self.job.run, chunk, self.stop if self.own else None)
+            return self.pool.submit(_run, self.packed, chunk)
+        except RuntimeError as problem:  # broken or closed: said after what is finished has been kept
+            lost: Future[tuple[Part, float]] = Future()
+            lost.set_exception(problem if isinstance(problem, BrokenExecutor) else CancelledError())
+            return lost
 
     @property
     def ahead(self) -> int:
@@ -503,12 +512,18 @@ class _Run:
                 chunk = self._task(workers.count)
                 jobs[workers.submit(chunk)] = chunk
             finished, _ = wait(jobs, return_when=FIRST_COMPLETED)
-            parts = []
+            parts, problems = [], []
             for future in [job for job in jobs if job in finished]:  # in their order
-                part = self._result(future, jobs.pop(future), running)
+                try:
+                    part = self._result(future, jobs.pop(future), running)
+                except StudyError as problem:  # what others have finished is kept
+                    problems.append(problem)
+                    continue
                 parts += [] if part is None else [part]
             if parts:
                 yield Part.joined(parts)
+            if problems:
+                raise problems[0]
 
     def _task(self, workers: int) -> Chunk:
         """The next cases: as many as take the time of a task, fewer toward the end."""
@@ -627,9 +642,19 @@ def _feed(h: Any, x: Any, above: tuple[int, ...]) -> None:
         feed(str(x))
     else:
         try:
-            feed(type(x), x.__reduce_ex__(4)[1:3])
+            feed(type(x), _content(x))
         except TypeError:
             feed(type(x))
+
+
+def _content(x: Any) -> Any:
+    """What makes a value in another process, without what it has worked out and remembers."""
+    found = x.__reduce_ex__(4)[1:3]
+    if len(found) == 2 and isinstance(found[1], dict):
+        cls = type(x)
+        state = {k: v for k, v in found[1].items() if not isinstance(getattr(cls, k, None), cached_property)}
+        return found[0], state
+    return found
 
 
 def _source(function: FunctionType) -> Any:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -14,6 +15,8 @@ from dataclasses import dataclass, field
 from importlib.util import module_from_spec, spec_from_file_location
 from multiprocessing import get_context
 from pathlib import Path
+from signal import SIG_IGN, SIGINT, signal
+from threading import current_thread, main_thread
 from typing import Any
 
 import numpy as np
@@ -119,7 +122,7 @@ class StudyFile:
                     progress=progress,
                     **self.options,
                 )
-        except StudyError as problem:
+        except ArmdynError as problem:
             raise StudyError(f"{self.source}: {problem}") from None
 
 
@@ -130,7 +133,10 @@ def _executor(name: str, workers: int | None, script: Path | None) -> Iterator[A
         yield None
     elif name == "processes":
         context = get_context("spawn")  # forks of threads may hang
-        with ProcessPoolExecutor(workers, context, initializer=_import, initargs=(script,)) as pool:
+        with ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(script,)) as pool:
+            with _without_interrupts():  # Ctrl-C is for this process: the others finish what they are at
+                for _ in range(workers or os.cpu_count() or 1):
+                    pool.submit(int)  # starts a process
             yield pool
     else:
         try:
@@ -165,7 +171,20 @@ def _module(path: Path) -> Any:
     return module
 
 
-def _import(script: Path | None) -> None:
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Ctrl-C does nothing, here and in processes that are started, which go on like that."""
+    if current_thread() is not main_thread():  # others cannot say what signals do, nor are they interrupted
+        yield
+        return
+    before = signal(SIGINT, SIG_IGN)
+    try:
+        yield
+    finally:
+        signal(SIGINT, before)
+
+
+def _begin(script: Path | None) -> None:
     """Make the function of a file known by its name, in another process."""
     if script is not None:
         sys.modules[f"{_MODULE}{script.stem}"] = _module(script)
@@ -193,6 +212,8 @@ class _File:
         own, cases = self.cases(seed)
         self.script: Path | None = None
         function, options, vectorised = self.computed(robot)
+        if function == "identification":
+            cases = self.with_places(cases, options.get("log", "log"))
         folder = self.place(top.text("folder")) if "folder" in top else self.path.with_suffix("")
         if "batch" in top and not vectorised:
             top.fail("batch", "it goes with vectorised = true in [compute]")
@@ -481,6 +502,14 @@ class _File:
             return float(Expression.of(x).value({}))
         except ExpressionError as problem:
             reader.fail(key, str(problem))
+
+    def with_places(self, cases: Cases, name: str) -> Cases:
+        """A table whose column of paths begins at the file."""
+        given = cases.columns.get(name)
+        if given is None or given.dtype.kind != "U":
+            return cases  # the verb says so
+        places = np.array([str(self.place(path).resolve()) for path in given.tolist()])
+        return Cases({**cases.columns, name: places}, cases.design)
 
     def place(self, path: str) -> Path:
         """A path that begins at the file, if it does not begin at the root."""

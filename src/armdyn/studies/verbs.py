@@ -20,6 +20,7 @@ from armdyn.identification import Log
 from armdyn.identification.identify import OPTIONS, identify
 from armdyn.model.friction import SINGLE, TERMS
 from armdyn.model.parts import Link
+from armdyn.model.robot_model import RobotModel
 from armdyn.motion.motor_loads import MotorLoads, motor_loads
 from armdyn.motion.timing.retime import stretched, timed
 from armdyn.motion.timing.time_optimal import time_optimal
@@ -28,7 +29,7 @@ from armdyn.motion.trajectory import Samples, Trajectory
 from armdyn.names import listed
 from armdyn.robot import Robot
 from armdyn.simulation.simulation import simulate
-from armdyn.studies.cases import DURATION, Cases, meaning_of
+from armdyn.studies.cases import DURATION, LIMITS, Cases, meaning_of
 from armdyn.studies.errors import StudyError, check
 
 BRAKING = [name for name in SINGLE if TERMS[name].brakes]  # friction terms that may not be negative
@@ -182,15 +183,17 @@ class Many:
     at_once: int
 
     def __call__(self, robot: Robot, rows: Any) -> dict[str, Any]:
-        for k in np.flatnonzero(_doubtful(robot, rows.symbols)).tolist():
-            robot.with_symbols(
-                {name: x[k].item() for name, x in rows.symbols.items()}
-            )  # refuses what cannot be
         return self.verb.at_once_of(robot, rows)
 
 
+def check_values(robot: Robot, symbols: Mapping[str, np.ndarray]) -> None:
+    """Refuse cases with values (k,) that `with_symbols` refuses: kernels do not look at them."""
+    for k in np.flatnonzero(_doubtful(robot, symbols)).tolist():
+        robot.with_symbols({name: x[k].item() for name, x in symbols.items()})
+
+
 def _doubtful(robot: Robot, symbols: Mapping[str, np.ndarray]) -> Any:
-    """Cases (k,) whose robot may have a body, a rotor or friction that cannot exist: kernels do not look."""
+    """Cases (k,) whose robot may have a part that cannot exist."""
     doubtful = np.zeros(np.shape(next(iter(symbols.values()), 0.0)), bool)
     for link in robot.model.links:
         if any(x.symbols() & symbols.keys() for x in link.inertia.entries if isinstance(x, Expression)):
@@ -204,15 +207,35 @@ def _doubtful(robot: Robot, symbols: Mapping[str, np.ndarray]) -> Any:
             least = np.linalg.eigvalsh(np.where(known[:, None, None], about_com, 0.0))[:, 0]
             size = 1e-7 * np.abs(about_com).max((1, 2)) + 1e-13 * np.abs(tensor).max((1, 2))
             doubtful |= (mass < 0) | (~known & moment.any(1)) | (least < -size)
-        motor = link.motor
-        entries = [link.friction[name] for name in BRAKING]
-        if motor is not None:
-            entries += [motor.mass, motor.axial, motor.transverse]
-            entries += [motor.friction[name] for name in BRAKING]
+    not_negative, positive = _signs(robot.model)
+    for entries, is_wrong in ((not_negative, np.less), (positive, np.less_equal)):
         for x in entries:
             if x.symbols() & symbols.keys():
-                doubtful |= _column(robot, symbols, x) < 0
+                doubtful |= is_wrong(_column(robot, symbols, x), 0)
     return doubtful
+
+
+def _signs(model: RobotModel) -> tuple[list[Expression], list[Expression]]:
+    """Entries of a description, beside bodies: those that may not be negative, those that are positive."""
+    least: list[Expression | None] = [x for spring in model.springs for x in (spring.stiffness, spring.rest)]
+    positive: list[Expression | None] = []
+    for link in model.links:
+        frictions, motor = [link.friction], link.motor
+        least += [getattr(link.limits, key) for key in LIMITS] + [link.spring.stiffness]
+        if link.limits.position is not None:
+            low, high = link.limits.position
+            least.append(high - low)
+        if motor is not None:
+            frictions.append(motor.friction)
+            least += [motor.mass, motor.axial, motor.transverse, motor.damping, *vars(motor.limits).values()]
+            positive += [motor.gear * motor.gear, motor.torque_constant * motor.torque_constant]
+            positive += [motor.stiffness, *((motor.axial,) if link.elastic else ())]
+        for friction in frictions:
+            forward, backward = friction.coulomb
+            least += [forward, -backward, *(friction[name] for name in BRAKING)]
+            positive += [friction.stribeck_velocity, friction.width]
+            positive += [1 - friction["load"], 1 + friction["load"]]
+    return [x for x in least if x is not None], [x for x in positive if x is not None]
 
 
 def _column(robot: Robot, symbols: Mapping[str, np.ndarray], x: Any) -> np.ndarray:
