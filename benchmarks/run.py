@@ -34,6 +34,7 @@ MODULES = (
     "motion",
     "simulation",
     "mechanisms",
+    "ilqr",
     "accuracy",
     "excitation",
     "identification",

@@ -21,6 +21,8 @@ ORDER = (
     "motion",
     "simulation",
     "mechanisms",
+    "ilqr",
+    "ilqr_gpu",
     "dask_states",
     "drives",
     "studies",

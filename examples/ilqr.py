@@ -32,7 +32,7 @@ class Reaching:
 
     def step(self, x: np.ndarray, u: np.ndarray) -> np.ndarray:
         """The next state: speeds first, which then move the joints."""
-        q, qd = np.split(x, 2, axis=-1)
+        q, qd = x[..., : self.n], x[..., self.n :]
         qd = qd + STEP * self.robot.forward_dynamics(q, qd, u)
         return np.concatenate([q + STEP * qd, qd], axis=-1)
 
@@ -61,25 +61,21 @@ class Reaching:
         now = np.broadcast_to(self.x0, (len(part), *self.x0.shape))
         states, torques = [now], []
         for i in range(KNOTS):
-            torques.append(u[i] + part[:, None, None] * k[i] + np.einsum("aij,paj->pai", K[i], now - x[i]))
+            torques.append(u[i] + part[:, None, None] * k[i] + (K[i] @ (now - x[i])[..., None])[..., 0])
             now = self.step(now, torques[-1])
             states.append(now)
         return np.array(states), np.array(torques)
 
-    def slopes(self, x: np.ndarray, u: np.ndarray) -> Arrays:
-        """∂next/∂x and ∂next/∂u at all knots."""
+    def slopes(self, x: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """∂next/∂(x, u) at all knots, (KNOTS, arms, 2n, 3n)."""
         q, qd = np.split(x[:-1], 2, axis=-1)
-        by_q, by_qd, by_tau = self.robot.forward_dynamics_derivatives(q, qd, u)
-        one = np.eye(self.n)
-        speed = [STEP * by_q, one + STEP * by_qd, STEP * by_tau]
-        place = [one + STEP * speed[0], STEP * speed[1], STEP * speed[2]]
-        return np.block([[place[0], place[1]], [speed[0], speed[1]]]), np.concatenate(
-            [place[2], speed[2]], -2
-        )
+        speed = STEP * np.concatenate(self.robot.forward_dynamics_derivatives(q, qd, u), axis=-1)
+        speed += np.eye(self.n, 3 * self.n, self.n)
+        return np.concatenate([STEP * speed + np.eye(self.n, 3 * self.n), speed], axis=-2)
 
-    def bends(self, x: np.ndarray, u: np.ndarray, by_x: np.ndarray) -> np.ndarray:
+    def bends(self, x: np.ndarray, u: np.ndarray, f: np.ndarray) -> np.ndarray:
         """pᵀ ∂²next/∂(x, u)², (KNOTS, arms, 3n, 3n), where p is the slope of the cost by the next state."""
-        p = [LAST * self.weights * (x[-1] - self.goal)]
+        p, by_x = [LAST * self.weights * (x[-1] - self.goal)], f[..., : 2 * self.n]
         for i in reversed(range(1, KNOTS)):
             p.append(STEP * self.weights * (x[i] - self.goal) + np.einsum("aij,ai->aj", by_x[i], p[-1]))
         of_q, of_qd = np.split(np.array(p[::-1]), 2, axis=-1)
@@ -89,26 +85,22 @@ class Reaching:
 
 def feedback(task: Reaching, x: np.ndarray, u: np.ndarray, exact: np.ndarray, damping: np.ndarray) -> Arrays:
     """k and K by the backward pass; `exact` (arms) says who takes second derivatives of the dynamics."""
-    n, by_x_u = task.n, task.slopes(x, u)
-    bends = (
-        exact[:, None, None] * task.bends(x, u, by_x_u[0])
-        if exact.any()
-        else np.zeros((KNOTS, 1, 3 * n, 3 * n))
-    )
+    n, f = task.n, task.slopes(x, u)
+    bends = exact[:, None, None] * task.bends(x, u, f) if exact.any() else None
+    own = STEP * np.concatenate([task.weights * (x[:-1] - task.goal), EFFORT * (u - task.hold)], axis=-1)
+    weights = STEP * np.diag([*task.weights, *np.full(n, EFFORT)])
     p, P = LAST * task.weights * (x[-1] - task.goal), LAST * np.diag(task.weights)
     k, K = np.empty_like(u), np.empty((*u.shape, 2 * n))
     for i in reversed(range(KNOTS)):
-        f = np.concatenate([by_x_u[0][i], by_x_u[1][i]], axis=-1)
-        own = np.concatenate([task.weights * (x[i] - task.goal), EFFORT * (u[i] - task.hold)], axis=-1)
-        Q = STEP * np.diag([*task.weights, *np.full(n, EFFORT)]) + np.swapaxes(f, -1, -2) @ P @ f + bends[i]
-        slope = STEP * own + np.einsum("aij,ai->aj", f, p)
-        Q_uu = Q[:, 2 * n :, 2 * n :] + damping[:, None, None] * np.eye(n)
+        Q = np.swapaxes(f[i], -1, -2) @ (P @ f[i])
+        Q += weights if bends is None else weights + bends[i]
+        slope = own[i] + (p[:, None] @ f[i])[:, 0]
+        Q_xu, Q_uu = Q[:, : 2 * n, 2 * n :], Q[:, 2 * n :, 2 * n :] + damping[:, None, None] * np.eye(n)
         found = -np.linalg.solve(
             Q_uu, np.concatenate([slope[:, 2 * n :, None], Q[:, 2 * n :, : 2 * n]], axis=-1)
         )
         k[i], K[i] = found[..., 0], found[..., 1:]
-        Q_xu = Q[:, : 2 * n, 2 * n :]
-        p = slope[:, : 2 * n] + np.einsum("aij,aj->ai", Q_xu, k[i])
+        p = slope[:, : 2 * n] + (Q_xu @ k[i][..., None])[..., 0]
         P = Q[:, : 2 * n, : 2 * n] + Q_xu @ K[i]
     return k, K
 
