@@ -30,7 +30,16 @@ from armdyn.kernels.arrays import (
     wrong_count,
 )
 from armdyn.kernels.c import check_constants, identifier
-from armdyn.kernels.cuda import LOOP_BLOCK, SCALARS, Access, array_text, check_length, loop_text, parts_of
+from armdyn.kernels.cuda import (
+    LONGEST,
+    LOOP_BLOCK,
+    SCALARS,
+    Access,
+    array_text,
+    check_length,
+    loop_text,
+    parts_of,
+)
 from armdyn.kernels.kernel import Kernel
 from armdyn.kernels.llvm.compiled import form_of
 from armdyn.kernels.llvm.machine import lock
@@ -405,10 +414,13 @@ class OnGpu:
 
     @cached_property
     def _loop(self) -> LoopOnGpu | None:
-        """The function as a loop, where it is one."""
-        if self._form.loop is None:
+        """The function as a loop, where it is one, or can be one and is too long else."""
+        make = self._form.loop
+        if make is None and self._form.few is not None and self._form.program.operations > LONGEST:
+            make = self._form.few
+        if make is None:
             return None
-        loop = self._form.loop()
+        loop = make()
         for program in loop.programs.values():
             check_length(self.name, program)
         return LoopOnGpu(loop)

@@ -136,6 +136,16 @@ def test_rows_that_are_stored_whole(cupy, dtype):
     assert (found.get()[:, (expected == 0).all(0)] == 0).all()
 
 
+def test_programs_that_are_too_long_run_as_loops_where_they_can(cupy, monkeypatch):
+    monkeypatch.setattr(on_cupy, "LONGEST", 100)
+    arm = Robot.load("scara")
+    given = states(arm, 3, ROWS)
+    found = arm.inverse_dynamics_second_derivatives(*map(cupy.asarray, given))
+    for y, right in zip(found, arm.inverse_dynamics_second_derivatives(*given), strict=True):
+        assert y.shape == right.shape
+        assert (abs(y.get() - right) <= 1e-12 * abs(right).max()).all()
+
+
 def test_symbols_by_row(cupy):
     arm = Robot.load("planar")
     q, lengths = states(arm, 1, ROWS)[0], np.linspace(1, 2, ROWS)
