@@ -19,6 +19,7 @@ HELD = (*FREE, "--controller", "computed-torque", "--to", "0, 0")
 STATE = ("torque", "planar", "--q", "0, 0")
 SCALE = ("scale", "planar", "motion.csv", "-o", "x.csv")
 EXCITE = ("excite", "planar", "-o", "x.csv", "--starts", "1", "--iterations", "0")
+SIZE = ("size", "planar", "--cycle", "planar_line")
 VIEW = ("view", "planar", "--no-browser", "--port", "0")
 C = ("export", "c", "planar", "-o", ".")
 ROTORS = {"--rotors": ["some", ""]}
@@ -49,6 +50,19 @@ WRONG = {
         (("study", "show", "designs"), {**FILE, "--best": ["0", "x", ""]}),
         (("study", "show", "designs"), {"--robots": ["nowhere/x", "motion.csv"]}),
         (("study", "show", "designs"), {"--minimise": ["x", ""], "--maximise": ["x", "a1,a2"]}),
+    ],
+    "size": [
+        (SIZE, {"--catalogue": ["nosuch.toml", ""], "--objective": ["x", ""], "--joint": ["nobody", ""]}),
+        (SIZE, {"--only": ["x", "nobody=M", "link 1=zz", "=M"], "--holding": ["x"]}),
+        (SIZE, {"--stage": ["x", "nobody=1", "link 1=x", "link 1=0"], "--voltage": ["0", "-1", "x"]}),
+        (SIZE, {"--life": ["0", "inf", "x"], "--inertia-ratio": ["0", "x"], "--wrench": ["1"]}),
+        (SIZE, {"--count": ["0", "x"], "--nodes": ["0", "x"], "--output": ["nowhere/x.toml"]}),
+        (
+            SIZE,
+            {"--json": ["nowhere/x", "."], "--markdown": ["nowhere/x"], "--plot": ["nowhere/x.svg", "x.png"]},
+        ),
+        (("size", "planar"), {"--cycle": ["nosuch.toml", "", "puma560_pick_and_place"]}),
+        (("size", "planar"), {"--trajectory": ["nosuch.csv", "three.csv"]}),
     ],
     "new": [(("new", "x.toml"), {"--dh": ["1 2", "nosuch.csv", ";", "", "0 0 0 0 wheel"]})],
     "copy": [

@@ -21,6 +21,7 @@ from armdyn.cli.common import (
 from armdyn.cli.terminal import table_of, terminal
 from armdyn.expression import ArmdynError, parse
 from armdyn.files import write_whole
+from armdyn.studies.catalogue import Catalogue, load_catalogue
 from armdyn.studies.size_drives import Sizing, size_drives
 
 
@@ -56,16 +57,18 @@ def size(
         ),
     ] = None,
     objective: Annotated[Wanted, typer.Option(help="What is to be least.")] = Wanted.mass,
-    joint: Annotated[
-        list[str] | None, typer.Option(help="A joint whose drive is chosen; may be repeated. Default: all.")
+    joints: Annotated[
+        list[str] | None,
+        typer.Option("--joint", help="A joint whose drive is chosen; may be repeated. Default: all."),
     ] = None,
     only: Annotated[
         list[str] | None,
         typer.Option(help="Motors and gears that a joint may have; may be repeated.", metavar="JOINT=NAMES"),
     ] = None,
-    stage: Annotated[
+    stages: Annotated[
         list[str] | None,
         typer.Option(
+            "--stage",
             help="Turn of the gear's output for one of the joint, or for a metre [rad/m]; may be repeated.",
             metavar="JOINT=NUMBER",
         ),
@@ -103,11 +106,11 @@ def size(
     found = size_drives(
         loaded,
         motions,
-        catalogue or ["example_drives"],
+        _catalogue(catalogue or ["example_drives"]),
         objective=objective.value,
-        joints=joint,
+        joints=joints,
         only={name: x.split(",") for name, x in _by_joint(only, "--only").items()},
-        stages={name: _number(x) for name, x in _by_joint(stage, "--stage").items()},
+        stages={name: _number(x) for name, x in _by_joint(stages, "--stage").items()},
         voltage=voltage,
         life=life,
         inertia_ratio=inertia_ratio,
@@ -137,6 +140,13 @@ def _print(found: Sizing) -> None:
         say(f"one size down: {down}")
     for i, other in enumerate(found.assignments[1:], 2):
         say(f"{i}. {other.objective:.5g}: {other}")
+
+
+def _catalogue(names: list[str]) -> Catalogue:
+    try:
+        return load_catalogue(names)
+    except ArmdynError as error:  # of what is in it, or of the file
+        raise ArmdynError(f"--catalogue: {error}") from None
 
 
 def _by_joint(given: list[str] | None, option: str) -> dict[str, Any]:
