@@ -311,7 +311,6 @@ class Prepared(NamedTuple):
     """A call of which only the arrays' addresses are open: the same for arrays of the same layout."""
 
     device: int
-    dtype: Any
     results: tuple[tuple[Shape, tuple[int, ...]], ...]  # shapes of new results, and strides in numbers
     constants: tuple[int, ...]  # address of the robot's numbers, where they are an argument
     launches: tuple[Launch, ...]
@@ -401,7 +400,7 @@ class OnGpu:
         results = tuple((y.shape, tuple(s // y.dtype.itemsize for s in y.strides)) for y in targets)
         launches = plan.launches.get(tuple(y.strides for y in targets), ())  # none for an empty batch
         constants = tuple(int(x.data.ptr) for x in inputs[:before])
-        return Prepared(device, plan.dtype, results, constants, launches)
+        return Prepared(device, results, constants, launches)
 
     def prepare(self, layout: Any, arrays: Sequence[Any]) -> None:
         """Keep what was prepared for these arrays under what another library calls their layout."""
