@@ -12,6 +12,13 @@ _UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"
 _LONGEST = 60  # characters of a file's name
 _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # not files, on Windows
 
+MATLAB_KEYWORDS = frozenset(
+    """
+    break case catch classdef continue do else elseif end endfor endfunction endif endwhile enumeration events
+    for function global if methods otherwise parfor persistent properties return spmd switch try until while
+    """.split()  # noqa: SIM905
+)  # Octave's too
+
 
 def one_line(text: str) -> str:
     """The text as one line of printable characters.

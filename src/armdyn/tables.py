@@ -592,6 +592,19 @@ def write_npz(
     _replace(path, error, write)
 
 
+def write_mat(
+    path: str | Path,
+    arrays: Mapping[str, np.ndarray],
+    error: type[ArmdynError],
+    comments: Sequence[str] = (),
+) -> None:
+    """Arrays as variables of a MAT file (version 5), times as a column; comments as the cells of one."""
+    from scipy.io import savemat  # takes a while to load
+
+    found = {**arrays, **({"comments": np.array(comments, object)[:, None]} if comments else {})}
+    _replace(Path(path), error, lambda x: savemat(x, found, appendmat=False, oned_as="column"))
+
+
 def write_parquet(
     path: Path, arrays: Mapping[str, np.ndarray], error: type[ArmdynError], constants: Mapping[str, Any]
 ) -> None:

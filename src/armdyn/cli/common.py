@@ -26,6 +26,7 @@ from armdyn.robot import Robot
 if TYPE_CHECKING:
     from armdyn.motion import Trajectory
     from armdyn.motion.timing.exceeded import Exceeded
+    from armdyn.simulation.run import Run
 
 
 class Rotors(StrEnum):
@@ -34,7 +35,7 @@ class Rotors(StrEnum):
     none = "none"
 
 
-OutputOption = Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.")]
+OutputOption = Annotated[Path, typer.Option("--output", "-o", help="CSV file to write, or MAT file (.mat).")]
 MotionOption = Annotated[
     Path | None, typer.Option(help="A motion, as `armdyn trajectory` writes it; default: one is chosen.")
 ]
@@ -218,6 +219,12 @@ def check_output(output: Path | None, *inputs: str | Path | None, option: str = 
         raise ArmdynError(f"{option}cannot write '{output}': there is no folder '{output.parent}'")
     if any(is_read(output, given) for given in inputs if given is not None):
         raise ArmdynError(f"{option}'{output}' is also an input; choose another file")
+
+
+def write_samples(made: Trajectory | Run, output: Path) -> None:
+    """Write a motion or a run: a MAT file where the name says so, else CSV."""
+    (made.to_mat if output.suffix.lower() == ".mat" else made.to_csv)(output)
+    say(f"wrote {output}")
 
 
 def check_folder(output: Path, option: str = "--output: ") -> None:

@@ -52,6 +52,9 @@ def derive(
     latex: LatexOption = False,
     markdown: MarkdownOption = False,
     sympy: Annotated[bool, typer.Option("--sympy", help="A Python script with SymPy matrices.")] = False,
+    matlab: Annotated[
+        bool, typer.Option("--matlab", help="A script of MATLAB's or Octave's symbolic toolbox.")
+    ] = False,
     steps: Annotated[bool, typer.Option("--steps", help="The Newton-Euler recursion, link by link.")] = False,
     frame: Annotated[
         Axes, typer.Option(help="Of --steps: vectors in the axes of their links or in base axes.")
@@ -80,10 +83,10 @@ def derive(
     output: TextOption = None,
 ) -> None:
     """Derive the exact equations of motion."""
-    if latex + markdown + sympy > 1:
-        raise ArmdynError("choose one of --latex, --markdown, --sympy")
-    if sympy and steps:
-        raise ArmdynError("--steps has no SymPy form; use --latex, --markdown or neither")
+    if latex + markdown + sympy + matlab > 1:
+        raise ArmdynError("choose one of --latex, --markdown, --sympy, --matlab")
+    if (sympy or matlab) and steps:
+        raise ArmdynError("--steps is no script; use --latex, --markdown or neither")
     if not steps and (base_motion or at is not None or frame is not Axes.link):
         raise ArmdynError("--frame, --base-motion and --at go with --steps")
     row = _row_width(width, latex or markdown)
@@ -92,7 +95,8 @@ def derive(
     equations = (loaded.symbolic() if symbolic else loaded).equations()
     if combine:
         equations = equations.in_terms_of(dict(_assignment(text) for text in combine))
-    form: Any = "latex" if latex else "markdown" if markdown else "text"
+    chosen = {"latex": latex, "markdown": markdown, "sympy": sympy, "matlab": matlab}
+    form: Any = next((name for name, given in chosen.items() if given), "text")
     with stage("equations"):
         if steps:
             state = _state(at, equations.n)
@@ -100,9 +104,9 @@ def derive(
                 form, row, base=base_motion, frame=frame.value, notation=notation.value, at=state
             )
         else:
-            text = _derivation(equations, form, sympy, notation.value, row)
+            text = _derivation(equations, form, notation.value, row)
     if prove:
-        text += "\n" + _proof(equations, "sympy" if sympy else form)
+        text += "\n" + _proof(equations, form)
     _hand_over(text, output)
 
 
@@ -126,20 +130,22 @@ def _state(text: str | None, n: int) -> list[np.ndarray] | None:
     return [numbers(row, "--at", n) for row in rows]
 
 
-def _derivation(equations: Equations, form: Any, sympy: bool, notation: Any, width: str) -> str:
-    if sympy:
+def _derivation(equations: Equations, form: Any, notation: Any, width: str) -> str:
+    if form == "sympy":
         return equations.sympy_source()
+    if form == "matlab":
+        return equations.matlab_source()
     if form == "text":
         return equations.text(notation)
     return equations.latex(notation, width) if form == "latex" else equations.markdown(notation, width)
 
 
 def _proof(equations: Equations, form: str) -> str:
-    """Text of what was proved: a comment in LaTeX and Python, plain lines in text and Markdown."""
+    """Text of what was proved: a comment in LaTeX and scripts, plain lines in text and Markdown."""
     lines = str(equations.prove()).splitlines()
     if form == "markdown":
         lines[0] = markdown_text(lines[0])
-    comment = {"latex": "% ", "sympy": "# "}.get(form, "")
+    comment = {"latex": "% ", "matlab": "% ", "sympy": "# "}.get(form, "")
     return "\n".join(comment + line for line in lines) + "\n"
 
 

@@ -197,6 +197,37 @@ def export_c(
     say(f"test it: cd {folder} && cc -std=c99 -O2 {files} -lm -o test && ./test")
 
 
+@takes_robot
+def export_matlab(
+    robot: GivenRobot,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write to; created if missing.")],
+    functions: Annotated[str, typer.Option(help="Functions, separated by commas, or 'all'.")] = "all",
+    inputs: Annotated[
+        str,
+        typer.Option(
+            help="What functions are given at run time, separated by commas: wrench, payload, parameters, "
+            "names of symbols. Each takes what it can."
+        ),
+    ] = "",
+    equations: Annotated[
+        bool, typer.Option("--equations", help="Write the exact equations too, as a script of symbols.")
+    ] = False,
+    prefix: Annotated[str | None, typer.Option(help="The package's name; default: the robot's.")] = None,
+) -> None:
+    """Write a package of functions for MATLAB and GNU Octave, and a test of them; no toolbox is needed."""
+    check_folder(output)
+    loaded = robot.load()
+    names = "all" if functions == "all" else name_list(functions)
+    paths = loaded.export_matlab(output, names, name_list(inputs), prefix=prefix, equations=equations)
+    package = next(path.parent for path in paths if path.parent != output)
+    say(f"wrote {package}: {sum(path.parent == package for path in paths)} functions")
+    for path in paths:
+        if path.parent == output:
+            say(f"wrote {path}")
+    test = next(path.stem for path in paths if path.stem.startswith("test_"))
+    say(f"test it: cd {quote(str(output))} && octave {test}.m  (in MATLAB: {test})")
+
+
 def _check_folder(output: Path, robot: str) -> None:
     """Refuse, before the work begins, a folder that cannot be made or where the robot file would be lost."""
     check_folder(output)
@@ -210,3 +241,4 @@ export = typer.Typer(
 )
 export.callback()(lambda: None)  # "export c" stays two words with one kind of code
 export.command("c", cls=VerbCommand)(export_c)
+export.command("matlab", cls=VerbCommand)(export_matlab)

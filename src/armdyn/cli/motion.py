@@ -27,6 +27,7 @@ from armdyn.cli.common import (
     start_of,
     takes_robot,
     wrench_of,
+    write_samples,
 )
 from armdyn.cli.terminal import Column, figures, limit_cells, table_by_columns, table_of, terminal
 from armdyn.expression import ArmdynError
@@ -292,11 +293,10 @@ def trajectory(
             made = _tip_motion(
                 loaded, start, displacement, circle, {**data, "profile": law.name, "step": step}
             )
-    made.to_csv(output)
     if cycle is None:
         say(f"timing law: {text}")
     _print_motion(loaded, made)
-    say(f"wrote {output}")
+    write_samples(made, output)
 
 
 def _check_alone(further: dict[str, Any]) -> None:
@@ -432,8 +432,7 @@ def scale(
         if (limited := slow.limited_by) is not None:
             say(f"limited by the {limited.quantity} of {limited.name(loaded)} at {slow.instant:.6g} s")
     _print_torques(loaded, found)
-    made.to_csv(output)
-    say(f"wrote {output}")
+    write_samples(made, output)
 
 
 def _print_torques(robot: Robot, found: Scaled | TimeOptimal) -> None:

@@ -27,6 +27,7 @@ from armdyn.cli.common import (
     start_of,
     takes_robot,
     wrench_of,
+    write_samples,
 )
 from armdyn.cli.terminal import figures, limit_cells, table_by_columns, terminal
 from armdyn.expression import ArmdynError
@@ -135,9 +136,8 @@ def simulate(
             limits=limits.value,
             max_steps=max_steps,
         )
-    run.to_csv(output)
     _print_run(loaded, run, goal, () if limits is AtLimits.ignore else _beyond(loaded, run))
-    say(f"wrote {output}")
+    write_samples(run, output)
     if not run.completed:
         raise typer.Exit(1)
 

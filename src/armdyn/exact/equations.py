@@ -240,6 +240,12 @@ class Equations(ClosedForm):
 
         return sympy_source(self.model.name, self.sympy())
 
+    def matlab_source(self) -> str:
+        """A script of the same matrices for MATLAB's Symbolic Math Toolbox or Octave's package symbolic."""
+        from armdyn.exact.handover import matlab_source
+
+        return matlab_source(self.model.name, self.sympy())
+
     def in_coordinates(self, J: Sequence[Sequence[Any]]) -> InCoordinates:
         """The equations in generalized coordinates p with dp = J dq.
 

@@ -19,7 +19,7 @@ from armdyn.exact.printing.angles import AngleSums
 from armdyn.exact.ring import Poly, Ring, check_expanded, check_written
 from armdyn.expression import ArmdynError, Atom, Expression, ExpressionError, TooLargeError, listed, shown
 from armdyn.model.friction import Row
-from armdyn.names import one_line
+from armdyn.names import MATLAB_KEYWORDS, one_line
 
 Symbols = Mapping[str, Any] | Iterable[Any]
 
@@ -225,11 +225,44 @@ def _rigid(basis: Basis) -> list[Poly]:
 # ---- a script --------------------------------------------------------------------------------------------
 
 
+_DOUBLE = 2**53  # integers below it are doubles
 _TAKEN = ("Abs", "Matrix", "Rational", "Symbol", "cos", "exp", "pi", "sign", "sin", "sqrt", "tanh")
 
 
 def sympy_source(title: str, handed: SympyEquations) -> str:
     """A Python script that builds SymPy matrices inertia, coriolis, gravity and so on."""
+    matrices, equation, symbols = _script(handed)
+    printer = _Exact(_variables(symbols, {*_TAKEN, *matrices}))
+    lines = [
+        f"# Equations of motion: {equation}",
+        f"from sympy import {', '.join(_TAKEN)}",
+        "",
+        f"# {one_line(title)}",  # below two lines in which Python looks for "coding: …"
+        *(f'{printer.names[name]} = Symbol("{name}", real=True)' for name in symbols),
+        "",
+    ]
+    for name, rows in matrices.items():
+        lines.append(f"{name} = Matrix([")
+        lines += [f"    [{', '.join(printer.doprint(x) for x in row)}]," for row in rows]
+        lines += ["])", ""]
+    return "\n".join(lines)
+
+
+def matlab_source(title: str, handed: SympyEquations) -> str:
+    """The same as a script of MATLAB's Symbolic Math Toolbox, or Octave's package symbolic."""
+    matrices, equation, symbols = _script(handed)
+    printer = _Matlab(_variables(symbols, {*_TAKEN, *matrices, "sym", "syms", "abs", *MATLAB_KEYWORDS}))
+    names = [printer.names[name] for name in symbols]
+    lines = [f"% {one_line(title)}", f"% Equations of motion: {equation}"]
+    lines += [f"syms {' '.join(names[k : k + 12])} real" for k in range(0, len(names), 12)]
+    for name, rows in matrices.items():
+        body = "; ...\n  ".join(", ".join(printer.doprint(x) for x in row) for row in rows)
+        lines += ["", f"{name} = sym([{body}]);"]
+    return "\n".join([*lines, ""])
+
+
+def _script(handed: SympyEquations) -> tuple[dict[str, list[list[Any]]], str, list[str]]:
+    """The matrices of a script by name, each as rows; the equation they stand in; the names of symbols."""
     matrices = {
         "inertia": handed.B,
         "coriolis": handed.C,
@@ -240,21 +273,8 @@ def sympy_source(title: str, handed: SympyEquations) -> str:
     matrices |= {name: terms for name, terms in further.items() if any(terms)}
     sums = "".join(f" + {name}" for name in further if name in matrices)
     symbols = sorted({x.name for M in matrices.values() for x in M.free_symbols})
-    printer = _Exact(_variables(symbols, {*_TAKEN, *matrices}))
-    lines = [
-        f"# Equations of motion: inertia*qdd + coriolis*qd + friction + gravity{sums} = tau",
-        f"from sympy import {', '.join(_TAKEN)}",
-        "",
-        f"# {one_line(title)}",  # below two lines in which Python looks for "coding: …"
-        *(f'{printer.names[name]} = Symbol("{name}", real=True)' for name in symbols),
-        "",
-    ]
-    for name, matrix in matrices.items():
-        rows = [matrix.row(i) for i in range(matrix.rows)]
-        lines.append(f"{name} = Matrix([")
-        lines += [f"    [{', '.join(printer.doprint(x) for x in row)}]," for row in rows]
-        lines += ["])", ""]
-    return "\n".join(lines)
+    rows = {name: [list(M.row(i)) for i in range(M.rows)] for name, M in matrices.items()}
+    return rows, f"inertia*qdd + coriolis*qd + friction + gravity{sums} = tau", symbols
 
 
 def _variables(symbols: list[str], taken: set[str]) -> dict[str, str]:
@@ -283,6 +303,37 @@ class _Exact(StrPrinter):  # type: ignore[misc]
 
     def _print_Symbol(self, x: Any) -> str:
         return self.names[str(x.name)]
+
+
+class _Matlab(_Exact):
+    """MATLAB source: numbers that a double cannot hold, and those in functions, as exact symbols."""
+
+    def doprint(self, x: Any) -> str:
+        """An entry of a matrix; Octave joins no rows of plain numbers to rows of symbols."""
+        return self._whole(x.p) if x.is_Integer else str(super().doprint(x).replace("**", "^"))
+
+    def _print_Rational(self, x: Any) -> str:
+        return f"{self._whole(x.p)}/{x.q if x.q < _DOUBLE else self._whole(x.q)}"
+
+    def _print_Integer(self, x: Any) -> str:
+        return str(x.p) if abs(x.p) < _DOUBLE else self._whole(x.p)
+
+    def _whole(self, p: int) -> str:
+        return f"sym({p})" if abs(p) < _DOUBLE else f"sym('{p}')"
+
+    def _print_Pi(self, x: Any) -> str:
+        return "sym(pi)"
+
+    def _print_Pow(self, x: Any, rational: bool = False) -> str:
+        if x.base.is_Integer and x.exp == sympy.Rational(1, 2):
+            return f"sqrt({self._whole(x.base.p)})"
+        if x.base.is_Integer and x.exp == -sympy.Rational(1, 2):
+            return f"1/sqrt({self._whole(x.base.p)})"
+        return str(super()._print_Pow(x, rational))
+
+    def _print_Function(self, x: Any) -> str:
+        inside = ", ".join(self._whole(a.p) if a.is_Integer else self._print(a) for a in x.args)
+        return f"{x.func.__name__.lower()}({inside})"
 
 
 # ---- reading ---------------------------------------------------------------------------------------------

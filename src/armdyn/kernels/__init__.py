@@ -1,6 +1,6 @@
 """Array functions made from the algorithms of `dynamics/`: recorded, compiled, registered with NumPy.
 
-Order: arrays, cache, c, cuda, javascript, threads, llvm/, kernel, casadi, cupy, dask, derivatives, jax,
+Order: arrays, cache, c, cuda, javascript, matlab, threads, llvm/, kernel, casadi, cupy, dask, derivatives, jax,
 loop_kernel, torch.
 """
 

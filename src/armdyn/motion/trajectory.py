@@ -21,6 +21,7 @@ from armdyn.motion.profiles import Kind, through_samples, via_points
 from armdyn.motion.sequences import MOST_EXCERPTS, Excerpt, backwards, blended, chained, radii
 from armdyn.motion.tip_motions import TipLaw, tip_arc, tip_line, tip_motion
 from armdyn.robot import Robot
+from armdyn.tables import write_mat
 
 
 @dataclass(frozen=True)
@@ -177,6 +178,15 @@ class Trajectory(Shown):
         """
         found = self.samples(step, knots=True)
         csv_files.write(path, found.t, {"q": found.q, "qd": found.qd, "qdd": found.qdd}, self.motion)
+
+    def to_mat(self, path: str | Path, step: float | None = None) -> None:
+        """Write the same samples to a MAT file: t (N, 1), q, qd and qdd (N, n), a row per instant.
+
+        Dwells and loads are cells of `comments`, in the words of the CSV file.
+        """
+        found = self.samples(step, knots=True)
+        columns = {"t": found.t, "q": found.q, "qd": found.qd, "qdd": found.qdd}
+        write_mat(path, columns, MotionError, csv_files.lines_of(self.motion))
 
     # ---- making: of the tip ----------------------------------------------------------------------------
     #

@@ -41,6 +41,10 @@ from armdyn.robot.postures import random_postures
 # ---- the assembly of a robot with loops: what its other functions take as q --------------------------------
 
 ROUGH = 1e-4  # in single precision: what a last correction may be
+ASSEMBLED = (
+    "0 where the loops are closed, 1 where they stay open; the least squared sine of a joint that follows "
+    "against the others, nearly 0 in singular postures; how many steps gaped"
+)
 
 
 def assembly_in_c(assembly: Assembly, prefix: str, scalar: str) -> Further:
@@ -52,8 +56,7 @@ def assembly_in_c(assembly: Assembly, prefix: str, scalar: str) -> Further:
         "x": "positions of the coordinates [rad or m]",
         "start": f"a posture near by in which the loops are closed, such as {prefix}_posture",
         "y": "positions of all joints listed above: the q of the other functions",
-        "state": "0 where the loops are closed, 1 where they stay open; the least squared sine of a joint "
-        "that follows against the others, nearly 0 in singular postures; how many steps gaped",
+        "state": ASSEMBLED,
     }
     declaration, functions = loop_parts(prefix, replace(loop, name="assemble"), scalar, meanings)
     assert model.choice is not None
@@ -84,12 +87,12 @@ def _test_block(prefix: str, scalar: str, x: np.ndarray, y: np.ndarray) -> str:
     return "\n".join(lines)
 
 
-def words_with_loops(words: Words, prefix: str) -> Words:
+def words_with_loops(words: Words, assemble: str) -> Words:
     """The meanings of inputs, where q has all positions and the rest belongs to coordinates."""
     of = "of the coordinates"
     inputs = dict(words.inputs)
     inputs |= {
-        "q": f"positions of all joints listed above, loops closed: what {prefix}_assemble gives [rad or m]",
+        "q": f"positions of all joints listed above, loops closed: what {assemble} gives [rad or m]",
         "qd": f"velocities {of} [rad/s or m/s]",
         "qdd": f"accelerations {of} [rad/s^2 or m/s^2]",
         "tau": f"torques {of} [N m or N]",
@@ -131,10 +134,10 @@ def robot_in_c(
     programs, given = chosen_programs(robot, functions, inputs)
     own = identifier(prefix or robot.name)
     symbols = [x for x in given if x not in MEANINGS]
-    further, words = _run_time(robot, own, given, symbols, scalar), _described(symbols)
+    further, words = _run_time(robot, own, given, symbols, scalar), described(symbols)
     joints = joint_descriptions(robot)
     if robot.model.loops:
-        joints, words = positions_described(robot.assembly), words_with_loops(words, own)
+        joints, words = positions_described(robot.assembly), words_with_loops(words, f"{own}_assemble")
         closed = assembly_in_c(robot.assembly, own, scalar)
         declarations = [*closed.declarations, *further.declarations]
         further = replace(closed, declarations=declarations, inputs={**closed.inputs, **further.inputs})
@@ -144,7 +147,7 @@ def robot_in_c(
 def chosen_programs(
     robot: RobotLike, functions: Sequence[str], inputs: Sequence[str]
 ) -> tuple[dict[str, Program], list[str]]:
-    """The checked programs of functions by name, each with those of `inputs` that it can have; and `inputs`."""
+    """Programs of functions by name, checked, each with those of `inputs` that it can have; and `inputs`."""
     known = list(functions_of(robot.model))
     chosen = usual_functions(robot.model) if functions == "all" else functions
     names, given = _names("functions", chosen), _names("inputs", inputs)
@@ -167,7 +170,7 @@ def _names(what: str, names: Sequence[str]) -> list[str]:
     return list(names)
 
 
-def _described(symbols: Sequence[str]) -> Words:
+def described(symbols: Sequence[str]) -> Words:
     """What the header says of inputs, with the names of symbols."""
     meanings = dict(WORDS.inputs)
     meanings["parameters"] = "dynamic parameters, in the order above"
@@ -178,23 +181,36 @@ def _described(symbols: Sequence[str]) -> Words:
 def _run_time(
     robot: RobotLike, prefix: str, given: Sequence[str], symbols: Sequence[str], scalar: str
 ) -> Further:
-    """The robot's own parameters and symbols as macros, and values to test with: a little off these."""
-    rng = np.random.default_rng(11)
-    own = {name: x for name, x in robot.symbols.items() if x is not None}
-    tried = {name: own.get(name, 1.0) * rng.uniform(0.9, 1.1) for name in robot.symbols}
-    macros, inputs = (
-        [],
-        {PAYLOAD: np.array(EXAMPLE_PAYLOAD), SYMBOLS: np.array([tried[name] for name in symbols])},
-    )
+    """The robot's own parameters and symbols as macros, and values to test with."""
+    own, tried = own_values(robot, given, symbols)
+    macros = []
     if "parameters" in given:
-        wanted = layout(robot.model)
-        found = parameter_vector(robot.model.mechanism_in(()), wanted)  # of free symbols, expressions
+        names = ", ".join(x.name for x in layout(robot.model))
+        macros.append(comment_block([f"parameters: {names}", f"units: {_UNITS}"]))
+    macros += [initializer(prefix, name, x, scalar, OWN[name]) for name, x in own.items()]
+    return Further(macros, inputs=tried)
+
+
+OWN = {"parameters": "parameters of this robot", SYMBOLS: "values that these symbols have"}
+
+
+def own_values(
+    robot: RobotLike, given: Sequence[str], symbols: Sequence[str]
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """The robot's own parameters and symbols, where they are numbers; values to test with, a little off."""
+    rng = np.random.default_rng(11)
+    known = {name: x for name, x in robot.symbols.items() if x is not None}
+    tried = {name: known.get(name, 1.0) * rng.uniform(0.9, 1.1) for name in robot.symbols}
+    own = dict[str, np.ndarray]()
+    inputs = {PAYLOAD: np.array(EXAMPLE_PAYLOAD), SYMBOLS: np.array([tried[name] for name in symbols])}
+    if "parameters" in given:
+        found = parameter_vector(
+            robot.model.mechanism_in(()), layout(robot.model)
+        )  # of free symbols, expressions
         values = [over_scalars(x, tried) if isinstance(x, Expression) else x for x in found]
         inputs["parameters"] = np.array(values, float) * rng.uniform(0.95, 1.05, len(values))
-        macros.append(comment_block([f"parameters: {', '.join(x.name for x in wanted)}", f"units: {_UNITS}"]))
         if not any(isinstance(x, Expression) for x in found):
-            macros.append(initializer(prefix, "parameters", found, scalar, "parameters of this robot"))
-    if symbols and all(name in own for name in symbols):
-        values = [own[name] for name in symbols]
-        macros.append(initializer(prefix, SYMBOLS, values, scalar, "values that these symbols have"))
-    return Further(macros, inputs=inputs)
+            own["parameters"] = np.array(found, float)
+    if symbols and all(name in known for name in symbols):
+        own[SYMBOLS] = np.array([known[name] for name in symbols])
+    return own, inputs

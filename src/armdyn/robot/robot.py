@@ -1193,6 +1193,29 @@ class Robot(Shown):
 
         return robot_in_c(self, functions, inputs, prefix, scalar)
 
+    def export_matlab(
+        self,
+        folder: str | Path,
+        functions: Sequence[str] | Literal["all"] = "all",
+        inputs: Sequence[str] = (),
+        *,
+        prefix: str | None = None,
+        equations: bool = False,
+    ) -> list[Path]:
+        """Write functions for MATLAB and GNU Octave, which need no toolbox, into a folder; the files' paths.
+
+            >>> robot.export_matlab("arm_m", ["inverse_dynamics"], ["payload"])
+
+        `PREFIX.inverse_dynamics(q, qd, qdd)` takes columns, N states as N columns at once. `prefix` is by
+        default the robot's name; `functions` and `inputs` are as in `export_c`. `test_PREFIX` compares all
+        functions with values computed here. With `equations`, `PREFIX_equations.m` is a script of the exact
+        equations, as `equations().matlab_source()`. See docs/matlab.md; `armdyn export matlab` is the same.
+        """
+        from armdyn.robot.in_matlab import robot_in_matlab  # here: it asks robots
+
+        script = self.equations().matlab_source() if equations else None
+        return robot_in_matlab(self, folder, functions, inputs, prefix, script)
+
     def compile(self, *functions: str | tuple[str, ...]) -> None:
         """Compile and load functions, so that the first call is as fast as the others.
 

@@ -18,6 +18,7 @@ from armdyn.motion.loads import Loaded
 from armdyn.remarks import Remark, notes_of
 from armdyn.robot import Robot
 from armdyn.simulation.errors import SimulationError
+from armdyn.tables import write_mat
 
 # ------------------------------------------------------------------------------------------------------------
 # Motors that turn faster than their limits. A run tells them; nothing stops them.
@@ -245,10 +246,17 @@ class Run(Shown):
         With a wrench at the tip, also wrench1…wrench6.
         """
         at: Any = (slice(None), *self.place_of(arm))
+        csv_files.write(path, self.t, {name: x[at] for name, x in self._columns().items()})
+
+    def to_mat(self, path: str | Path) -> None:
+        """Write the same to a MAT file: t, energy (N, 1) and q, qd, tau (N, n); of a batch (N, ..., n)."""
+        write_mat(path, {"t": host(self.t), **self._columns()}, SimulationError)
+
+    def _columns(self) -> dict[str, np.ndarray]:
+        """What files have beside the time, a row per instant."""
         at_tip = self.wrench is not None and not isinstance(self.wrench, dict)
         names = ["q", "qd", "tau", "energy", *(["wrench"] if at_tip else [])]
-        columns = {name: host(getattr(self, name)[at]) for name in names}
-        csv_files.write(path, self.t, columns)
+        return {name: host(getattr(self, name)) for name in names}
 
     def __repr__(self) -> str:
         arms = f", arms {self.q.shape[1:-1]}" if self.q.ndim > 2 else ""
