@@ -172,4 +172,6 @@ def test_limits_of_arms_under_a_smooth_sign(name, width):
     motion = Trajectory.quintic(*rng.uniform(-0.8, 0.8, (2, robot.n)), duration=1.0)
     fast = time_optimal(robot, motion)
     assert all(abs(x.value) <= 1.0002 * x.upper for x in exceeded_limits(robot, fast.trajectory))
-    assert not exceeded_limits(robot, scale_to_limits(robot, motion, faster=True).trajectory)
+    scaled = scale_to_limits(robot, motion, faster=True).trajectory
+    between = 1 + 1e-5  # the samples looked at afterwards are others than those that were held
+    assert all(abs(x.value) <= between * x.upper for x in exceeded_limits(robot, scaled))

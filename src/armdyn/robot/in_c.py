@@ -22,6 +22,7 @@ from armdyn.kernels.c import (
 )
 from armdyn.model.errors import ModelError, word
 from armdyn.model.parameters import layout, parameter_vector
+from armdyn.program.program import Program
 from armdyn.robot.assembly import FINE, Assembly, assembly_loop
 from armdyn.robot.closing import Closed
 from armdyn.robot.functions import (
@@ -126,19 +127,8 @@ def robot_in_c(
     robot: RobotLike, functions: Sequence[str], inputs: Sequence[str], prefix: str | None, scalar: str
 ) -> CSource:
     """`PREFIX_FUNCTION` for each function; of `inputs`, it takes those that its program can have."""
-    known = list(functions_of(robot.model))
-    chosen = usual_functions(robot.model) if functions == "all" else functions
-    names, given = _names("functions", chosen), _names("inputs", inputs)
     word("scalar", scalar, ("double", "float"))
-    if not names or not set(names) <= set(known):
-        wrong = [shown(name) for name in names if name not in known]
-        raise ModelError(f"functions: found {(wrong or ['none'])[0]}; allowed: {', '.join(known)}, or 'all'")
-    possible = {name: inputs_of(robot.model, name) for name in names}
-    allowed = list(dict.fromkeys(x for taken in possible.values() for x in taken))
-    if unknown := [x for x in given if x not in allowed]:
-        found, few = shown(unknown[0]), ", ".join(allowed) or "none"
-        raise ModelError(f"inputs: found {found}; allowed with {', '.join(names)}: {few}")
-    programs = {name: robot.program(name, [x for x in given if x in possible[name]]) for name in names}
+    programs, given = chosen_programs(robot, functions, inputs)
     own = identifier(prefix or robot.name)
     symbols = [x for x in given if x not in MEANINGS]
     further, words = _run_time(robot, own, given, symbols, scalar), _described(symbols)
@@ -149,6 +139,24 @@ def robot_in_c(
         declarations = [*closed.declarations, *further.declarations]
         further = replace(closed, declarations=declarations, inputs={**closed.inputs, **further.inputs})
     return c_source(robot.name, own, programs, joints, scalar, words, further)
+
+
+def chosen_programs(
+    robot: RobotLike, functions: Sequence[str], inputs: Sequence[str]
+) -> tuple[dict[str, Program], list[str]]:
+    """The checked programs of functions by name, each with those of `inputs` that it can have; and `inputs`."""
+    known = list(functions_of(robot.model))
+    chosen = usual_functions(robot.model) if functions == "all" else functions
+    names, given = _names("functions", chosen), _names("inputs", inputs)
+    if not names or not set(names) <= set(known):
+        wrong = [shown(name) for name in names if name not in known]
+        raise ModelError(f"functions: found {(wrong or ['none'])[0]}; allowed: {', '.join(known)}, or 'all'")
+    possible = {name: inputs_of(robot.model, name) for name in names}
+    allowed = list(dict.fromkeys(x for taken in possible.values() for x in taken))
+    if unknown := [x for x in given if x not in allowed]:
+        found, few = shown(unknown[0]), ", ".join(allowed) or "none"
+        raise ModelError(f"inputs: found {found}; allowed with {', '.join(names)}: {few}")
+    return {name: robot.program(name, [x for x in given if x in possible[name]]) for name in names}, given
 
 
 def _names(what: str, names: Sequence[str]) -> list[str]:

@@ -186,8 +186,9 @@ def scale_to_limits(
     unless given here (one number, or one per joint; infinite for none), those of the motors at their shafts
     included (`motor_torque`, `motor_velocity`: one number, or one per motor). They are held at the samples of
     the trajectory (closer ones, where these are fewer than 200), at its knots and on both sides of every jump
-    of its acceleration. Torque limits are also held just before and just after a joint starts, stops or
-    reverses: dry friction acts there, but not at the instant itself. `wrench` (6,) is what the tip exerts on
+    of its acceleration; between samples 1 ms apart a torque may pass its limit by some millionths. Torque
+    limits are also held just before and just after a joint starts, stops or reverses: dry friction acts
+    there, but not at the instant itself. `wrench` (6,) is what the tip exerts on
     its surroundings all along, or {link: (6,)} what links exert. Declared dwells last as long as they did;
     what the arm carries (`trajectory.loads`) counts while it is carried. Of a list of motions it is a list,
     each with a factor of its own, computed side by side.
