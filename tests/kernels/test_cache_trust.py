@@ -45,7 +45,7 @@ def planted(fresh_cache):
     width = vector_bytes() // 8
     bodies = {w: body_of(other.program, Lane("double", w), width) for w in (width, 1)}
     code = module_ir(other, "double", bodies, name, single_ir(other, bodies[1].slots, name))
-    cache.write(file.stem, compile_ir(code))
+    cache.write(file.stem, b"\n" + compile_ir(code))
     assert gravity_differs(right), "planted code must be run where it is trusted, or this shows nothing"
     return file, right
 

@@ -2,6 +2,7 @@
 
 import pickle
 import random
+import re
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import pytest
 import armdyn
 from armdyn import Robot
 from armdyn.kernels import Kernel, Specification
-from armdyn.kernels.llvm import compiled, machine
+from armdyn.kernels.llvm import body, compiled, machine
 from armdyn.program import record
 from armdyn.program.evaluate import evaluate
 from armdyn.program.loops import Argument, Call, Copy, Each, Fetch, For, If, Local, Loop, Save, Set
@@ -312,6 +313,37 @@ def test_from_the_disk(fresh_cache, monkeypatch):
     found = Robot.load("planar").forward_dynamics_derivatives(*given)
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.usefixtures("as_loops")
+def test_long_programs_are_compiled_once_for_all_that_call_them(fresh_cache, texts, monkeypatch):
+    """Bit for bit the same results; from the disk; and made again where one of the files is gone."""
+    given = [x[0] for x in state(Robot.load("elbow"), np.random.default_rng(7), (1,))]
+
+    def results():
+        robot, found = Robot.load("elbow"), []
+        for name in ("inverse_dynamics_derivatives", FUNCTION):
+            found += getattr(robot, name)(*given)
+        return [x.tobytes() for x in found]
+
+    expected = results()
+    for file in fresh_cache.iterdir():
+        file.unlink()
+    monkeypatch.setattr(body, "SHARED", 100)
+    monkeypatch.setattr(machine, "_loaded", Forgetful())
+    texts.clear()
+    assert results() == expected
+    calls = [set(re.findall("call void @(program_[0-9a-f]{64})", text)) for text in texts]
+    assert [len(x) for x in calls] == [0, 1, 0, 2]  # slopes, their caller, forward dynamics, that of both
+    assert calls[1] < calls[3]
+    texts.clear()
+    assert results() == expected
+    assert not texts
+    for file in list(fresh_cache.iterdir()):
+        file.unlink()
+        assert results() == expected
+        assert texts
+        texts.clear()
 
 
 def test_the_example_of_columns_is_a_loop():

@@ -103,9 +103,19 @@ LIBRARIES: dict[str, str] = {  # package of an array's type -> the module that t
 
 _PLAIN = frozenset({np.ndarray, list, tuple, float, int})
 
-default: list[Backend] = ["compiled"]
+
+class _Choice:
+    """The backend outside any `with`, and the one that was named last, there or in a `with`, if any."""
+
+    __slots__ = ("default", "last")
+
+    def __init__(self) -> None:
+        self.default: Backend = "compiled"
+        self.last: Backend | None = None  # then a call need not ask which backend is in use
+
+
+_choice = _Choice()
 chosen: ContextVar[Backend] = ContextVar("armdyn.backend")  # not set outside any `with`
-ever_chosen: list[Backend] = []  # empty as long as nobody has: then a call need not ask which it is
 
 
 def set_backend(name: Backend) -> None:
@@ -113,13 +123,12 @@ def set_backend(name: Backend) -> None:
 
     This holds for all threads, outside any `with armdyn.backend(…)`.
     """
-    default[0] = _checked(name)
-    ever_chosen[:] = [name]
+    _choice.default = _choice.last = _checked(name)
 
 
 def get_backend() -> Backend:
     """The backend in use here."""
-    return chosen.get(default[0])
+    return chosen.get(_choice.default)
 
 
 def _not_made(arrays: tuple[Any, ...]) -> None:
@@ -129,8 +138,8 @@ def _not_made(arrays: tuple[Any, ...]) -> None:
 @contextmanager
 def backend(name: Backend) -> Iterator[None]:
     """Use a backend within a `with` block, in this thread or asynchronous task; blocks may be nested."""
-    token = chosen.set(_checked(name))
-    ever_chosen[:] = [name]
+    _choice.last = _checked(name)
+    token = chosen.set(name)
     try:
         yield
     finally:
@@ -251,8 +260,9 @@ class Kernel:
 
         `near` is where closed chains are when their assembly begins: for kernels that assemble.
         """
-        if out is None and near is None and (not ever_chosen or get_backend() == "compiled"):
-            result = self.quick(arrays)
+        if out is None and near is None and (_choice.last is None or get_backend() == "compiled"):
+            quick = self.quick  # a name of its own: the interpreter is quicker then
+            result = quick(arrays)
             if result is not None:
                 return result
         if near is not None:

@@ -13,7 +13,7 @@ import numpy as np
 from armdyn.kernels.arrays import is_cupy
 from armdyn.kernels.kernel import Kernel, get_backend, library
 from armdyn.kernels.llvm.loop import loop_ir
-from armdyn.kernels.llvm.machine import loaded, vector_bytes
+from armdyn.kernels.llvm.machine import ModuleText, loaded, vector_bytes
 from armdyn.kernels.threads import call_on_ranges, get_threads
 from armdyn.program.evaluate import Asked, Run, as_function, evaluate_loop
 from armdyn.program.loops import Ask, Loop, LoopExtent, extent
@@ -118,7 +118,7 @@ class LoopKernel:
             self._compiled[width] = loaded(
                 ["loop", self.loop.identity, str(width)],
                 ["loop"],
-                lambda name: loop_ir(self.loop, width, name),
+                lambda name: ModuleText(loop_ir(self.loop, width, name)),
                 ctypes.CFUNCTYPE(None, ctypes.c_void_p),
                 with_passes=True,
             )

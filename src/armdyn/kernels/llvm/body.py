@@ -7,15 +7,16 @@ one basic block grows faster than its length.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import prod
 from textwrap import dedent
 from typing import NamedTuple, TypeAlias
 
-from armdyn.kernels.llvm.code import Code, Lane, per_lane
+from armdyn.kernels.cache import digest_of
+from armdyn.kernels.llvm.code import Code, Lane, declared_once, function_ir, per_lane
 from armdyn.program.ops import OPS
 from armdyn.program.program import Program, is_short
 
@@ -206,6 +207,7 @@ done:
 
 Place: TypeAlias = tuple[str, int]  # a pointer, and the register behind it
 SEGMENT = 600  # operations in one function
+SHARED = 25_000  # operations: code of longer programs for one sample is compiled once for all that call it
 _PLAIN = ("fadd", "fsub", "fmul", "fdiv", "fneg")
 
 
@@ -222,16 +224,65 @@ class ColumnAccess:
 
 
 class BodyText(NamedTuple):
-    """A body as text, and how many registers it hands on through scratch."""
+    """A body as text, how many registers it hands on through scratch, and the functions of other modules.
+
+    `functions` are their modules by the names under which the text calls them.
+    """
 
     text: str
     slots: int
+    functions: Mapping[str, str] = {}
 
 
 def program_body(program: Program, lane: Lane, width: int) -> BodyText:
     """`@body_W(in, out, scratch)` and what it needs. `width`: numbers in the widest register."""
-    text, slots = named_body(program, lane, "body", across=Lane(lane.scalar, width))
+    if lane.width == 1 and is_shared(program):
+        return _calling(program, lane, width)
+    text, slots, _ = named_body(program, lane, "body", across=Lane(lane.scalar, width))
     return BodyText(f"{text}\n{routines_ir(lane, {node[0] for node in program.nodes})}", slots)
+
+
+def _calling(program: Program, lane: Lane, width: int) -> BodyText:
+    """A body that calls a program of which the code is a module of its own."""
+    shared, code = shared_program(program, Lane(lane.scalar, width)), Code()
+    sizes = [size for _, size in program.inputs], [prod(shape) for _, shape in program.outputs]
+    pointers = [
+        code.at(lane.type, f"%{name}", start)
+        for name, own in zip(("in", "out"), sizes, strict=True)
+        for start in accumulate(own[:-1], initial=0)
+    ]
+    arguments = ", ".join(f"ptr {x}" for x in (*pointers, "%scratch"))
+    code.do(f"call void @{shared.name}({arguments})")
+    head = f"define internal void @body_{lane.width}(ptr %in, ptr %out, ptr %scratch)"
+    text = function_ir(head, *code.lines, "  ret void")
+    return BodyText(f"{shared.declaration}\n{text}", shared.slots, {shared.name: shared.module})
+
+
+def is_shared(program: Program) -> bool:
+    """True if the code for one sample is a module of its own."""
+    return program.operations > SHARED
+
+
+class SharedProgram(NamedTuple):
+    """The code for one sample of a long program as a module, which code of several functions calls."""
+
+    name: str
+    declaration: str
+    module: str
+    slots: int
+
+
+def shared_program(program: Program, across: Lane) -> SharedProgram:
+    """`@NAME(in0, in1, …, out0, …, scratch)`, where the name says all that the code depends on."""
+    lane = Lane(across.scalar, 1)
+    text, slots, _ = named_body(program, lane, "program", True, across=across)
+    text = f"{text}\n{routines_ir(lane, {node[0] for node in program.nodes})}"
+    name = f"program_{digest_of(text)}"
+    count = len(program.inputs) + len(program.outputs) + 1
+    text = text.replace("define internal void @program_1(", f"define void @{name}(")
+    return SharedProgram(
+        name, f"declare void @{name}({', '.join(['ptr'] * count)})", declared_once([text]), slots
+    )
 
 
 def named_body(

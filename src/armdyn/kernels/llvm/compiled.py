@@ -39,7 +39,7 @@ from armdyn.kernels.llvm.code import (
     workspace_ir,
 )
 from armdyn.kernels.llvm.loop import loop_body
-from armdyn.kernels.llvm.machine import loaded, vector_bytes
+from armdyn.kernels.llvm.machine import ModuleText, loaded, vector_bytes
 from armdyn.kernels.threads import MINIMUM_ROWS, call_in_slices, get_threads
 from armdyn.program.loops import Loop
 from armdyn.program.program import Program, Shape
@@ -600,10 +600,11 @@ def _code(form: Specification, scalar: str, *rows: str, may_decline: bool = Fals
     signature = ",".join(f"({size})" for _, size in form.inputs) + "->"
     signature += ",".join("(" + ",".join(map(str, shape)) + ")" for shape in form.outputs)
 
-    def ir(name: str) -> str:
+    def ir(name: str) -> ModuleText:
         bodies = {width: body_of(_function(form, width), Lane(scalar, width), widest) for width in widths}
         single = single_ir(form, bodies[1].slots, name, may_decline) if with_single else ""
-        return module_ir(form, scalar, bodies, name, single)
+        called = {key: text for body in bodies.values() for key, text in body.functions.items()}
+        return ModuleText(module_ir(form, scalar, bodies, name, single), called)
 
     def made(loop: int, *single: int) -> Calls:
         gufunc = make_gufunc(loop, form.name, signature, len(form.inputs), len(form.outputs), dtype)

@@ -15,9 +15,11 @@ from itertools import accumulate
 from armdyn.kernels.llvm.body import (
     BodyText,
     ColumnAccess,
+    is_shared,
     named_body,
     needs_routines,
     routines_ir,
+    shared_program,
 )
 from armdyn.kernels.llvm.code import (
     ENVIRONMENT,
@@ -30,7 +32,7 @@ from armdyn.kernels.llvm.code import (
     workspace_ir,
 )
 from armdyn.program import loops
-from armdyn.program.program import is_short
+from armdyn.program.program import Program, is_short
 
 
 def loop_ir(loop: loops.Loop, width: int, name: str) -> str:
@@ -70,20 +72,31 @@ class Statements(Code):
         self.counters: dict[str, str] = {}
         self.arrays = {f"x_{local.name}": local.size for local in loop.locals}  # columns
         self.moves: set[tuple[str, int]] = set()
+        self.functions: dict[str, str] = {}  # of other modules, by their names
+        self.names: dict[str, str] = {}  # those names by program
         self.programs = "\n".join(self._programs())  # what statements call, and its routines
 
     def _programs(self) -> Iterator[str]:
         programs, statements = self.loop.programs, list(self.loop.statements)
         for key in dict.fromkeys(s.program for s in statements if isinstance(s, loops.Call)):
-            text, slots = named_body(programs[key], self.lane, f"program_{key}", True, across=self.across)
-            self.array(slots, "scratch")
-            yield text
+            yield self._program(key, programs[key])
         for name, each in {self._name_of(s): s for s in statements if isinstance(s, loops.Each)}.items():
             lane, columns = self._lane_of(each), ColumnAccess(self.lane, each.columns, len(each.inputs))
-            text, slots = named_body(programs[each.program], lane, name, True, columns)
+            text, slots, _ = named_body(programs[each.program], lane, name, True, columns)
             self.array(slots * lane.width // self.lane.width, "scratch")
             yield text
         yield routines_ir(self.lane, {node[0] for program in programs.values() for node in program.nodes})
+
+    def _program(self, key: str, program: Program) -> str:
+        """What a program is called by: its text, or the declaration of one that other modules call, too."""
+        if self.across is None or not is_shared(program):
+            text, slots, _ = named_body(program, self.lane, f"program_{key}", True, across=self.across)
+            self.array(slots, "scratch")
+            return text
+        shared = shared_program(program, self.across)
+        self.array(shared.slots, "scratch")
+        self.functions[shared.name], self.names[key] = shared.module, shared.name
+        return shared.declaration
 
     def _name_of(self, each: loops.Each) -> str:
         return f"program_{each.program}_for_{each.columns}_of_{self.lane.width}"
@@ -218,7 +231,8 @@ class Statements(Code):
             apart.append((part, results[-1]))
         pointers = [*(self.part(part) for part in call.inputs), *results, "%scratch"]
         arguments = ", ".join(f"ptr {x}" for x in pointers)
-        self.do(f"call void @program_{call.program}_{self.lane.width}({arguments})")
+        name = self.names.get(call.program, f"program_{call.program}_{self.lane.width}")
+        self.do(f"call void @{name}({arguments})")
         for part, columns in apart:
             self._merge(self.part(part), columns, part.size, mask)
 
@@ -338,7 +352,7 @@ class _Instances(Statements):
 def loop_body(loop: loops.Loop, lane: Lane, width: int) -> BodyText:
     """The body in registers of a lane, and what it needs. `width`: numbers in the widest register."""
     body = _LoopAsBody(loop, lane, width)
-    return BodyText(f"{body.programs}\n{body.function()}", sum(body.arrays.values()))
+    return BodyText(f"{body.programs}\n{body.function()}", sum(body.arrays.values()), body.functions)
 
 
 class _LoopAsBody(Statements):

@@ -8,8 +8,8 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -169,10 +169,17 @@ def _compiled(what: str, ir: str, with_passes: bool, level: int) -> bytes:
         return compile_ir(ir, with_passes, level)
 
 
+class ModuleText(NamedTuple):
+    """A module, and the modules of functions that it calls, by their names: others may call them, too."""
+
+    text: str
+    functions: Mapping[str, str] = {}
+
+
 def loaded(
     parts: Sequence[str],
     kinds: Sequence[str],
-    ir: Callable[[str], str],
+    ir: Callable[[str], ModuleText],
     made: Callable[..., T],
     with_passes: bool = False,
     level: int = 2,
@@ -184,10 +191,40 @@ def loaded(
     key = cache.digest_of(*parts, cache.code_digest(), toolchain())
     with lock():
         if key not in _loaded:
-            name, code = key[:24], cache.read(key)
+            name, code = key[:24], _kept(key)
             if code is None:
                 with progress_bar(f"compiling {parts[0]}", None):
-                    code = _compiled(parts[0], ir(name), with_passes, level)
-                cache.write(key, code)
+                    module = ir(name)
+                    for function, text in module.functions.items():
+                        _make_known(function, functools.partial(_compiled, parts[0], text, False, 1))
+                    code = _compiled(parts[0], module.text, with_passes, level)
+                cache.write(key, " ".join(module.functions).encode() + b"\n" + code)
             _loaded[key] = made(*load_object(code, [f"{kind}_{name}" for kind in kinds]))
         return _loaded[key]  # type: ignore[no-any-return]
+
+
+def _kept(key: str) -> bytes | None:
+    """Code on disk, once the functions that it calls are loaded; None if some of that is not there.
+
+    A line with the names of these functions stands before it.
+    """
+    found = cache.read(key)
+    if found is None:
+        return None
+    line, _, code = found.partition(b"\n")
+    return code if all(_make_known(name, None) for name in line.decode().split()) else None
+
+
+def _make_known(function: str, compiled: Callable[[], bytes] | None) -> bool:
+    """Load a function, so that modules can call it by its name. Returns whether it is there."""
+    if function not in _loaded:
+        key = cache.digest_of(function, toolchain())
+        code = cache.read(key)
+        if code is None:
+            if compiled is None:
+                return False
+            code = compiled()
+            cache.write(key, code)
+        (_loaded[function],) = load_object(code, [function])
+        _llvm().add_symbol(function, _loaded[function])
+    return True
