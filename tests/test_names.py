@@ -22,7 +22,7 @@ class Held:
 
 
 def test_a_deprecated_function_warns_at_its_caller_and_works():
-    with pytest.warns(DeprecationWarning) as told:
+    with pytest.warns(DeprecationWarning, match="old_sum") as told:
         assert old_sum(1, b=3) == 4
     assert [str(w.message) for w in told] == ["old_sum is deprecated and goes with armdyn 2.0; use new_sum"]
     assert Path(told[0].filename) == Path(__file__)

@@ -108,7 +108,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def deprecated(instead: str, gone: str) -> Callable[[Called], Called]:
-    """Decorate a public function or method that something replaces: each call of it warns, and works as before.
+    """Decorate a public function or method that has a successor: each call warns, and works as before.
 
         >>> @deprecated("Robot.poses", gone="2.0")
         ... def all_poses(robot, q): ...

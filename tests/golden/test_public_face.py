@@ -1,11 +1,11 @@
 """What other people's programs lean on, listed in public_face.txt: a change of it is seen and meant.
 
-docs/stable.md says what is promised about it. Where a change is meant, write the list anew and read the difference:
+docs/stable.md says what is promised about it. Where a change is meant, renew the list, read the difference:
 
     ARMDYN_UPDATE_GOLDEN=1 pytest tests/golden/test_public_face.py
 
-A line that goes, or that changes so that calls written for it fail, needs `armdyn.names.deprecated` first and a
-new major version.
+A line that goes, or changes so that calls written for it fail, needs `armdyn.names.deprecated` first, and
+a new major version.
 """
 
 import inspect
@@ -70,7 +70,7 @@ def members(cls):
     own = [base for base in cls.__mro__ if base.__module__.startswith("armdyn")]
     found = {}
     for base in reversed(own):
-        names = [*vars(base), *base.__dict__.get("__annotations__", ())]
+        names = [*vars(base), *inspect.get_annotations(base)]
         found |= {name: base for name in names if not name.startswith("_") or name == "__call__"}
     for name in sorted(found):
         value = inspect.getattr_static(cls, name, None)
@@ -99,7 +99,7 @@ def python_face():
                 yield from members(value)
 
 
-# ---- what else is written down in other people's files ------------------------------------------------------
+# ---- what else is written down in other people's files -----------------------------------------------------
 
 
 def functions():
@@ -114,7 +114,9 @@ def commands(command, name="armdyn"):
     options = []
     for parameter in command.params:
         spelled = "/".join([*parameter.opts, *parameter.secondary_opts])
-        options.append(spelled if isinstance(parameter, click.Option) or spelled[:1] == "-" else spelled.upper())
+        options.append(
+            spelled if isinstance(parameter, click.Option) or spelled[:1] == "-" else spelled.upper()
+        )
     yield f"{name} {' '.join(options)}".rstrip()
     if hasattr(command, "commands") or hasattr(command, "list_commands"):
         context = click.Context(command)
@@ -140,7 +142,11 @@ USUAL = {"convention": "dh", "geometry": "a = 1\nalpha = 0\nd = 0", "top": "", "
 PLACES = {
     "top": {"top": "zzz = 1"},
     "link": {"link": "zzz = 1"},
-    "link, frames": {"convention": "frames", "geometry": "origin = { xyz = [1, 0, 0] }\naxis = [0, 0, 1]", "link": "zzz = 1"},
+    "link, frames": {
+        "convention": "frames",
+        "geometry": "origin = { xyz = [1, 0, 0] }\naxis = [0, 0, 1]",
+        "link": "zzz = 1",
+    },
     "link.inertia": {"link": "mass = 1\ninertia = { zzz = 1 }"},
     "link.motor": {"link": "motor = { gear = 1, inertia = 1, zzz = 1 }"},
     "link.motor.limits": {"link": "motor = { gear = 1, inertia = 1, limits = { zzz = 1 } }"},
@@ -149,7 +155,9 @@ PLACES = {
     "link.limits": {"link": "limits = { zzz = 1 }"},
     "link.spring": {"link": "spring = { stiffness = 1, zzz = 1 }"},
     "tool": {"top": "tool = { zzz = 1 }"},
-    "spring": {"end": '[[spring]]\nbetween = ["base", "link2"]\nat = [[0, 0, 1], [0, 0, 0]]\nstiffness = 1\nzzz = 1'},
+    "spring": {
+        "end": '[[spring]]\nbetween = ["base", "link2"]\nat = [[0, 0, 1], [0, 0, 0]]\nstiffness = 1\nzzz = 1'
+    },
     "closure with a relation": {"end": "[[closure]]\nrelation = { link1 = 1, link2 = -1 }\nzzz = 1"},
     "closure of a loop": {"end": '[[closure]]\nbetween = ["base", "link2"]\njoint = "revolute"\nzzz = 1'},
 }
@@ -188,5 +196,7 @@ def test_the_public_face_is_what_the_list_says():
     if os.environ.get("ARMDYN_UPDATE_GOLDEN") == "1":
         FILE.write_text(text, "utf-8", newline="\n")
     kept = FILE.read_text("utf-8")
-    changed = "\n".join(unified_diff(kept.splitlines(), text.splitlines(), "listed", "found", n=0, lineterm=""))
+    changed = "\n".join(
+        unified_diff(kept.splitlines(), text.splitlines(), "listed", "found", n=0, lineterm="")
+    )
     assert text == kept, f"{changed}\nIf this is meant: ARMDYN_UPDATE_GOLDEN=1 pytest {Path(__file__).name}"
