@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from armdyn.exact import Equations, Proof, SizeError, SpringError
-from armdyn.exact.form import Entry, Form
+from armdyn.exact.form import Form
 from armdyn.exact.printing.document import Passage as Lines
 from armdyn.exact.printing.mathml import MATHML, aligned, inline
 from armdyn.exact.printing.printer import Printer
