@@ -197,13 +197,28 @@ def test_links_of_the_page_lead_somewhere(page):
     assert [t for t in targets if not (page.parent / t).exists()] == []
 
 
-def test_readme_is_short_enough_to_be_finished():
-    assert len(README.read_text("utf-8").splitlines()) <= 120
-
-
-def test_readme_leads_to_every_page():
+def test_readme_is_read_in_two_minutes():
     text = README.read_text("utf-8")
-    assert [page.name for page in PAGES[1:] if f"docs/{page.name})" not in text] == []
+    assert len(text.splitlines()) <= 80
+    assert len(text.split()) <= 640
+    apart = text.partition("## What sets it apart\n")[2].partition("\n## ")[0]
+    assert 0 < len(apart.split("\n- ")) - 1 == len(apart.strip().splitlines()) <= 8
+
+
+def test_readme_begins_with_the_two_commands_that_do_everything():
+    first = BLOCK.search(README.read_text("utf-8"))[2]
+    commands = [line.split("  #")[0].strip() for line in first.splitlines()]
+    assert commands == ["make demo", "make test"]
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    assert [name for name in commands if f"\n{name.removeprefix('make ')}: " not in makefile] == []
+
+
+def test_front_page_leads_to_every_page_and_example():
+    front = ROOT / "docs" / "index.md"
+    text = front.read_text("utf-8")
+    assert [page.name for page in PAGES[1:] if page != front and f"({page.name})" not in text] == []
+    examples = [path.name for kind in ("*.py", "*.ipynb") for path in (ROOT / "examples").glob(kind)]
+    assert [name for name in examples if f"(../examples/{name})" not in text] == []
 
 
 def test_gallery_leads_to_every_page_and_shows_every_picture():
