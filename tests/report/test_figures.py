@@ -20,7 +20,7 @@ from armdyn import (
     time_optimal,
 )
 from armdyn.drawing.curves import joint_title, spread
-from armdyn.drawing.style import COLOURS, DASHES, svg
+from armdyn.drawing.style import CAUSE_COLOURS, COLOURS, DASHES, svg
 from armdyn.motion.trajectory import Trajectory
 from armdyn.report import (
     ReportError,
@@ -172,7 +172,11 @@ def test_lines_of_a_panel_differ_in_dash_and_colour(planar):
         for panel in figure.axes:
             shown = [line for line in curves(panel) if line.get_label() != "total"]
             assert len({str(line._dash_pattern) for line in shown}) == len(shown)
-            assert len({line.get_color() for line in shown}) == len(shown)
+            causes = [line.get_label().partition(", joint")[0] for line in shown]
+            if causes[0] in CAUSE_COLOURS:  # a colour for each cause
+                assert [line.get_color() for line in shown] == [CAUSE_COLOURS[name] for name in causes]
+            else:
+                assert len({line.get_color() for line in shown}) == len(shown)
     assert len(set(COLOURS)) == len(COLOURS)
     assert len({str(dash) for dash in DASHES}) == len(DASHES)
     assert gcd(len(COLOURS), len(DASHES)) == 1  # all pairs come up before one comes again

@@ -37,6 +37,21 @@ DASHES: tuple[Dash, ...] = (
     (0, (12, 2, 3, 2)),
 )
 
+# Torques by cause, in the order of `Contributions.parts`: one palette for figures, live reports and the
+# workbench. Found by a search: as far apart as possible also for readers who see no red or no green, and none
+# fainter than 3 : 1 on white.
+CAUSE_COLOURS = {
+    "inertia": "#3061b9",
+    "centrifugal": "#2b96d6",
+    "Coriolis": "#2f8768",
+    "gravity": "#bc6b01",
+    "springs": "#899a60",
+    "viscous friction": "#b86ca9",
+    "dry friction": "#6d311a",
+    "rotor coupling": "#5d3880",
+    "tip wrench": "#57605f",
+}
+
 STYLE: Any = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
@@ -142,6 +157,17 @@ def _themed(text: str) -> str:
     named = _COLOUR.sub(lambda found: f"var({names[found[0]]})", text)
     end = named.index(">") + 1
     return named[:end] + "\n " + style + named[end:]
+
+
+def readable(shade: str) -> str:
+    """The colour for words; grey where it is too pale for them, with less than the 4.5 : 1 of WCAG 2."""
+    return shade if 1.05 / (_luminance(_rgb(shade)) + 0.05) >= 4.5 else GREY
+
+
+def cause_variables(night: bool = False) -> str:
+    """The colours of causes as variables of a style sheet, --part-0 and so on; those of a dark page."""
+    shades = (dark(shade) if night else shade for shade in CAUSE_COLOURS.values())
+    return "".join(f"--part-{k}:{shade};" for k, shade in enumerate(shades))
 
 
 @lru_cache(maxsize=256)

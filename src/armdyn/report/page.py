@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 
 from armdyn.description import bundled_robots
 from armdyn.drawing.errors import ReportError
-from armdyn.drawing.style import svg
+from armdyn.drawing.style import cause_variables, svg
 from armdyn.exact.printing.mathml import MATHML
 from armdyn.expression import Expression, shown
 from armdyn.kernels.cache import own_version
@@ -450,6 +450,8 @@ class Live:
         here = files("armdyn.report")
         texts = [here.joinpath("elements.js").read_text("utf-8"), *scripts]
         script = "(() => {\n'use strict';\n" + "\n".join(texts) + "})();\n"
+        night = f"@media (prefers-color-scheme: dark) {{ :root {{ {cause_variables(True)} }} }}"
+        style = f":root {{ {cause_variables()} }}\n{night}\n{style}"
         body = tag(
             "section",
             tag("h2", title),

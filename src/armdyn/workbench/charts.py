@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from armdyn.drawing.curves import thinned
+from armdyn.drawing.style import CAUSE_COLOURS
 from armdyn.expression import ArmdynError
 from armdyn.motion.loads import Loaded
 from armdyn.motion.motion import STEP
@@ -230,17 +231,7 @@ def _key(chart: Chart) -> Markup:
 # ---- charts of a motion: torques, by cause, at the motors; positions, velocities, accelerations -----------
 
 
-COLOURS = {
-    "inertia": "#0072b2",
-    "centrifugal": "#56b4e9",
-    "Coriolis": "#009e73",
-    "gravity": "#e69f00",
-    "springs": "#b3a125",
-    "viscous friction": "#cc79a7",
-    "dry friction": "#8c510a",
-    "rotor coupling": "#d55e00",
-    "tip wrench": "#777777",
-}
+COLOURS = {name: f"var(--part-{k})" for k, name in enumerate(CAUSE_COLOURS)}  # light or dark
 
 _MOST, _FEW = 20_000, 2_000  # instants at which curves are computed, and torques by cause
 TALL = 240  # pixels

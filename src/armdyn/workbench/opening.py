@@ -9,6 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from armdyn.drawing.style import cause_variables
 from armdyn.identification import Fit, Log
 from armdyn.motion import load_cycle
 from armdyn.motion.torques import check_robot
@@ -56,7 +57,8 @@ def lay_out(bench: Bench) -> None:
     gui = bench.gui
     gui.main_panel.dock_right()
     gui.main_panel.set_width(_RIGHT)
-    style = files("armdyn.workbench").joinpath("panels.css").read_text(encoding="utf-8")
+    causes = f':root{{{cause_variables()}}}[data-mantine-color-scheme="dark"]{{{cause_variables(True)}}}\n'
+    style = causes + files("armdyn.workbench").joinpath("panels.css").read_text(encoding="utf-8")
     gui.add_html(f"<style>{style}</style>{bench.fields.html}")
     readings = gui.add_panel()
     _add(readings, READINGS, bench)

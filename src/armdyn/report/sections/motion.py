@@ -14,9 +14,9 @@ from armdyn.drawing.arm import draw_arm, draw_base_axes, draw_ghost, draw_scale,
 from armdyn.drawing.canvas import canvas
 from armdyn.drawing.curves import (
     TOTAL,
+    cause_look,
     colour,
     curve,
-    dash,
     effort_label,
     finish,
     joint_kinds,
@@ -189,7 +189,7 @@ def _draw_causes(subject: Subject, found: Contributions, *, ax: Given = None) ->
     look = {name: k for k, name in enumerate(dict.fromkeys(name for curves in shown for name in curves))}
     for i, panel in enumerate(paper.panels):
         lines = [curve(panel, t, total[:, i], 0, "total", **TOTAL)]
-        lines += [curve(panel, t, y, look[name], name) for name, y in shown[i].items()]
+        lines += [curve(panel, t, y, 0, name, **cause_look(name, look[name])) for name, y in shown[i].items()]
         finish(panel, lines, effort_label(robot, i), joint_title(robot, i))
     paper.under("time [s]")
     return paper.figure
@@ -199,16 +199,15 @@ def _grid_of_joints(subject: Subject, causes: dict[str, np.ndarray], ax: Given) 
     """Two columns of panels, one for each joint, with one legend."""
     robot, t = subject.robot, subject.samples.t
     paper = sheet_of(robot.n, 2, 0.7, 1.75, ax=ax, sharex=True)
+    looks = {name: cause_look(name, k) for k, name in enumerate(causes)}
     for i, panel in enumerate(paper.panels):
         curve(panel, t, subject.torque[:, i], 0, "total", **TOTAL)
-        for k, (name, part) in enumerate(causes.items()):
+        for name, part in causes.items():
             if part[:, i].any():
-                curve(panel, t, part[:, i], k, name, lw=1.3)
+                curve(panel, t, part[:, i], 0, name, lw=1.3, **looks[name])
         finish(panel, [], effort_label(robot, i), joint_title(robot, i))
     handles = [Line2D([], [], label="total", **{**TOTAL, "zorder": 1})]
-    handles += [
-        Line2D([], [], color=colour(k), linestyle=dash(k), label=name) for k, name in enumerate(causes)
-    ]
+    handles += [Line2D([], [], label=name, **look) for name, look in looks.items()]
     paper.under("time [s]")
     paper.legend(handles, ncols=min(len(handles), 5))
     return paper.figure
