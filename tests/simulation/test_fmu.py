@@ -38,14 +38,14 @@ def ran(path: Path, kind: str, torques, duration: float, outputs, **start):
 
 
 def ran_named(path: Path, kind: str, names, torques, duration: float, outputs, tolerance=1e-10, **start):
-    """Columns of outputs at every 10 ms; each row of the inputs (K, m) is held for an equal part of the time."""
+    """Columns of outputs at every 10 ms; rows of the inputs (K, m) are held for an equal part of the time."""
     edges = np.linspace(0, duration, len(torques) + 1)
     columns = [("time", float), *((name, float) for name in names)]
     rows = [(t, *x) for k, x in enumerate(torques) for t in edges[k : k + 2]]
     found = fmpy.simulate_fmu(
         str(path), stop_time=duration, fmi_type=kind, solver="CVode", relative_tolerance=tolerance,
-        output_interval=0.01, record_events=False, input=np.array(rows, columns) if names else None, output=outputs,
-        start_values=start, logger=lambda *told: print(told[-1]),
+        output_interval=0.01, record_events=False, output=outputs,
+        input=np.array(rows, columns) if names else None, start_values=start, logger=lambda *told: print(told[-1]),
     )  # fmt: skip
     return np.stack([found[name] for name in outputs], -1)
 
