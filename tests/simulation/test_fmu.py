@@ -45,7 +45,8 @@ def ran_named(path: Path, kind: str, names, torques, duration: float, outputs, t
     found = fmpy.simulate_fmu(
         str(path), stop_time=duration, fmi_type=kind, solver="CVode", relative_tolerance=tolerance,
         output_interval=0.01, record_events=False, output=outputs,
-        input=np.array(rows, columns) if names else None, start_values=start, logger=lambda *told: print(told[-1]),
+        input=np.array(rows, columns) if names else None,
+        start_values=start, logger=lambda *told: print(told[-1]),
     )  # fmt: skip
     return np.stack([found[name] for name in outputs], -1)
 

@@ -31,7 +31,7 @@ from armdyn.dynamics.tip import pose
 from armdyn.expression import ArmdynError, Expression, MissingValueError
 from armdyn.expression.functions import over_scalars
 from armdyn.files import write_whole
-from armdyn.kernels.c import definition, identifier, loop_parts, number, provenance
+from armdyn.kernels.c import comment_block, definition, identifier, loop_parts, number
 from armdyn.kernels.cache import own_version
 from armdyn.model.errors import ModelError
 from armdyn.model.friction import TERMS
@@ -527,8 +527,9 @@ class ArmSource:
 
     def text(self, token: str) -> str:
         arm = self.arm
-        title = f"Simulation of {arm.robot.name}"
-        parts = [provenance(title, joint_descriptions(arm.robot), "double")]
+        title = f"Simulation of {arm.robot.name}: made by armdyn {own_version()}, C99, needs libm only."
+        joints = [f"joint {i + 1}: {joint}" for i, joint in enumerate(joint_descriptions(arm.robot))]
+        parts = [comment_block([title, *joints])]
         parts.append("#include <math.h>\n#include <stdlib.h>\n#include <string.h>\n")
         parts += [self._sizes(token), self._starts(), *self._functions()]
         return "\n".join(parts)
