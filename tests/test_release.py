@@ -14,7 +14,7 @@ import pytest
 from armdyn import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
-OURS = {".py", ".toml", ".js", ".css", ".typed"}  # kinds of files that the package's authors wrote
+OURS = {".c", ".css", ".js", ".py", ".toml", ".typed"}  # kinds of files that the package's authors wrote
 
 
 def files(folder):
@@ -53,9 +53,14 @@ def test_two_builds_are_one_wheel_with_all_that_it_needs(tmp_path):
         ROOT / "src" / "armdyn"
     )
     licences = {name.split("/licenses/")[1] for name in names if "/licenses/" in name}
-    assert licences == {"LICENSE", "NOTICE", "src/armdyn/report/fonts/OFL.txt"}
+    assert licences == {
+        "LICENSE",
+        "NOTICE",
+        "src/armdyn/report/fonts/OFL.txt",
+        "src/armdyn/simulation/fmi/license.txt",
+    }
     assert about["Version"] == __version__
-    assert about["License-Expression"] == "BSD-3-Clause AND OFL-1.1"
+    assert about["License-Expression"] == "BSD-3-Clause AND BSD-2-Clause AND OFL-1.1"
 
 
 def test_what_others_made_is_named_in_the_notice():
