@@ -15,6 +15,8 @@ sys.path.insert(0, str(ROOT / "docs"))
 
 pytestmark = pytest.mark.slow
 SIX = ("index", "tutorial", "functions", "benchmarks", "inside", "reference/robot")
+CUT = """[...document.querySelectorAll("article pre > code")]
+    .filter(code => code.scrollWidth > code.clientWidth + 1).map(code => code.innerText.slice(0, 60))"""
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -35,7 +37,7 @@ class Found(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.names, self.links, self.loaded = set(), [], []
+        self.names, self.links, self.loaded, self.silent = set(), [], [], []
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
@@ -43,13 +45,17 @@ class Found(HTMLParser):
         self.names |= {given[key] for key in ("id", "name") if given.get(key)}
         if tag in ("a", "link") and given.get("href"):
             (self.links if tag == "a" else self.loaded).append(given["href"])
+        if tag == "img" and not given.get("alt"):
+            self.silent.append(given.get("src"))
         if given.get("src"):
             self.loaded.append(given["src"])
 
 
 @pytest.fixture(scope="module")
 def found(site):
-    return {path: Found(path.read_text("utf-8")) for path in site.rglob("*.html") if path.name != "404.html"}
+    """Its pages; 404.html stands alone, and reports are what armdyn writes."""
+    apart = {"404.html", "live.html", "puma560.html"}
+    return {path: Found(path.read_text("utf-8")) for path in site.rglob("*.html") if path.name not in apart}
 
 
 def test_every_page_has_become_one(site, found):
@@ -166,6 +172,50 @@ def test_pages_fit_a_phone_and_follow_the_readers_colours(site, tab, scheme):
         assert tab.evaluate(WIDER) <= 0, name
         colours = tab.evaluate("getComputedStyle(document.body).backgroundColor").strip("rgba()").split(",")
         assert (sum(map(float, colours[:3])) > 384) == (scheme == "light"), name
+
+
+def test_formulas_that_pages_print_are_typeset(site, found):
+    from website.pages import collect
+    from website.typeset import MARK
+
+    marked = [place for place, page in collect().pages.items() if f"\n{MARK}\n" in page.text]
+    plain = [
+        place for place in marked if "<math" not in (site / place).with_suffix(".html").read_text("utf-8")
+    ]
+    assert (len(marked) > 30, plain) == (True, [])
+
+
+def test_no_code_is_cut_on_a_desk(site, found, tab):
+    tab.set_viewport_size({"width": 1440, "height": 900})
+    cut = {}
+    for path in found:
+        tab.goto(path.as_uri())
+        cut[path.relative_to(site).as_posix()] = tab.evaluate(CUT)
+    assert {page: code for page, code in cut.items() if code} == {}
+
+
+def test_pictures_say_what_they_show(found):
+    assert [path.name for path, page in found.items() if page.silent] == []
+
+
+def test_first_page_begins_with_an_arm_that_moves(site, tab):
+    """Installing it is above the fold; the report in the page draws its arm and follows a slider."""
+    tab.set_viewport_size({"width": 1440, "height": 900})
+    tab.goto((site / "index.html").as_uri())
+    install = tab.locator("article pre").first.bounding_box()
+    assert install["y"] + install["height"] < 450
+    assert tab.locator("iframe.live").bounding_box()["y"] < 450
+    frame = tab.frame_locator("iframe.live")
+    torque = frame.locator(".torque").first
+    before = torque.inner_text()
+    assert re.search(r"N m", before)
+    frame.locator("input[type=range]").nth(2).fill("1.2")
+    assert torque.inner_text() != before
+
+
+def test_cheat_sheet_prints_on_one_sheet(site, tab):
+    tab.goto((site / "cheat-sheet.html").as_uri())
+    assert tab.pdf(format="A4").count(b"/Type /Page\n") == 1
 
 
 @pytest.mark.parametrize(

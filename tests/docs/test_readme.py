@@ -40,7 +40,7 @@ LIBRARIES = (  # those that some blocks need
 LONG = (  # they take three seconds or more
     *("from-a-log-to-a-model.md", "reports.md", "pick-and-place.md", "tutorial.md", "command-line.md"),
     *("simulation.md", "elasticity.md", "trajectories.md", "excitation.md", "closed-chains.md", "control.md"),
-    *("identification.md", "c-code.md", "drives.md"),
+    *("identification.md", "c-code.md", "drives.md", "cheat-sheet.md"),
 )
 DRAWN_ELSEWHERE = {  # pictures that no block of their page makes
     "figures/readme.svg",  # of docs/index.md: the README's own
@@ -54,6 +54,7 @@ QUICK = (
     "asadi-structure.md",
     "index.md",
 )  # of the gallery; all others are slow
+WIDEST = 116  # columns of code
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -170,6 +171,18 @@ def test_page_works_as_its_reader_works_through_it(path, tmp_path, monkeypatch):
     assert [name for name in pictures if not (path.parent / name).exists()] == []
     made_here = [name for name in pictures if name not in DRAWN_ELSEWHERE]
     assert [name for name in made_here if not drawn_at(name).exists()] == [], "made by no block of the page"
+
+
+@pytest.mark.parametrize("path", [*PAGES, *GALLERY], ids=name_of)
+def test_code_of_the_page_is_no_wider_than_its_column(path):
+    """As wide as the site has room for (test_built_site.py); what is printed goes on in the next line."""
+    lines = [
+        line
+        for language in ("python", "toml", "xml", "c")
+        for text in blocks(path, language)
+        for line in text.splitlines()
+    ]
+    assert [line for line in lines if len(line) > WIDEST] == []
 
 
 @pytest.mark.parametrize("library", LIBRARIES)

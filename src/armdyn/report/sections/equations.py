@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from armdyn.exact import Equations, Proof, SizeError, SpringError
-from armdyn.exact.form import Entry, Form
+from armdyn.exact.form import Form
 from armdyn.exact.printing.document import Passage as Lines
 from armdyn.exact.printing.mathml import MATHML, aligned, inline
 from armdyn.exact.printing.printer import Printer
@@ -184,9 +184,10 @@ def spelled(statement: str) -> str:
     return statement[0].upper() + statement[1:]
 
 
-def _speed(speed: Entry | None) -> Markup | str:
+def _speed(coupling: RotorCoupling) -> Markup | str:
+    speed = coupling.speed
     if speed is None:
-        return "not zero, too long to write"
+        return "0" if coupling.uncoupled else "not zero, too long to write"
     return Markup(inline(speed)) if len(speed.poly) <= _SPEED else f"{len(speed.poly)} terms"
 
 
@@ -195,7 +196,7 @@ def _rotors(couplings: Iterable[RotorCoupling], closed: bool) -> list[Markup]:
     for coupling in couplings:
         verdict = "exact" if coupling.diagonal_is_exact else "not exact"
         along = "exact" if coupling.uncoupled else "not exact"
-        rows.append((coupling.link, coupling.carrier, _speed(coupling.speed), verdict, along))
+        rows.append((coupling.link, coupling.carrier, _speed(coupling), verdict, along))
     text = paragraph(
         "The diagonal model adds k²Iₘ of each motor to the diagonal of B, and the rotor's mass to the link "
         "that carries it, and nothing else. It is exact for a motor whose carrier does not turn about the "
