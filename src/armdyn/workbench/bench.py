@@ -218,6 +218,7 @@ class Bench:
         self.given, self.loads = robot, loading_lines(robot, source)  # the lines that load it
         self.limits: JointLimits = joint_limits(robot)
         self.unladen = robot  # as it is edited, without a payload
+        self.show_too: Callable[[np.ndarray], None] = lambda _points: None  # also in view
         self.open_robot: Callable[[Robot, str | None], None] = lambda _robot, _source: None  # in its place
         self.script = Script()
         self.script.say("robot", *self.loads, imports=["Robot"])

@@ -42,8 +42,8 @@ Add = Callable[[Bench], Any]  # makes the fields of a tab and has itself told of
 
 
 def robot_tab(bench: Bench) -> None:
-    parameters.add(bench)
     others.add(bench)
+    parameters.add(bench)
 
 
 READINGS: dict[str, Add] = {  # at the left: what is computed

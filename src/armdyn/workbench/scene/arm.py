@@ -12,7 +12,8 @@ from scipy.spatial.transform import Rotation
 from armdyn.drawing.skeleton import gravity_in_world, skeleton
 from armdyn.drawing.solids import Kind, Mesh, Solid, Solids, SpringPlace, across, solids
 from armdyn.model.mechanism import FIXED_BASE
-from armdyn.robot.joints import revolute_joints
+from armdyn.robot import Robot
+from armdyn.robot.joints import JointLimits, revolute_joints
 from armdyn.workbench.bench import Bench
 from armdyn.workbench.moment import Moment
 
@@ -251,7 +252,8 @@ def tube(line: np.ndarray, radius: float, sides: int = _SIDES) -> Mesh:
 
 # ---- the ground, the light and where the camera stands ---------------------------------------------------
 
-_CELLS, _SECTIONS = (176, 180, 186), (132, 137, 144)  # of the grid: seen on light pages and on dark ones
+_CELLS, _SECTIONS = (128, 131, 136), (118, 121, 126)  # of the grid: as far from white as from black
+_THIN = 0.6  # of the lines between cells
 _ROUND = 0.5  # of an arm's spread one way: if it is spread as far across, no side is better than another
 _HANGS = 0.15  # of the arm's size: an arm that is farther below its base hangs, with the ground below it
 _FIELD = 0.75  # rad: what the camera sees from top to bottom
@@ -270,16 +272,24 @@ class Ground:
         self._up = self._up / length if length > 1e-9 else np.array([0.0, 0.0, 1.0])
         bench.scene.set_up_direction(tuple(self._up))
         self.grid: Any = bench.scene.add_grid(
-            "/ground", plane="xy", wxyz=turned(self._up), cell_color=_CELLS, section_color=_SECTIONS
+            "/ground",
+            plane="xy",
+            wxyz=turned(self._up),
+            cell_color=_CELLS,
+            section_color=_SECTIONS,
+            cell_thickness=_THIN,
+            section_thickness=1.0,
         )
+        self._more = np.zeros((0, 3))
         self.renew(drawn)
         bench.fields.hear("fit", self.fit)
+        bench.show_too = self.show_too
 
     def renew(self, drawn: Solids) -> None:
         """Below the arm as it is drawn now; new pages look at it from its side."""
         bench, up, size = self._bench, self._up, drawn.size
         bones = skeleton(bench.robot, bench.moment.q)
-        self._reach = reached(bench, drawn)
+        self._reach = reached(bench.moment.subject.bare.runs, bench.limits, bench.moment.q, drawn)
         side = _side(up, bones.points)
         across = np.cross(up, side)
         sides = {
@@ -301,6 +311,12 @@ class Ground:
         """Have a page see the arm whatever posture it takes, in a picture of so many pixels."""
         self.look(client, "Home", width / height if width > 0 and height > 0 else _GUESS)
 
+    def show_too(self, points: np.ndarray) -> None:
+        """Have all pages see points (P, 3) beside the arm, and no others."""
+        self._more = points
+        for client in self._bench.server.get_clients().values():
+            self.look(client, "Home")
+
     def look(self, client: Any, side: str, aspect: float | None = None) -> None:
         """Put a page's camera where one of `sides` says, far enough away for all postures."""
         camera = client.camera
@@ -313,12 +329,11 @@ class Ground:
 
     def _place(self, side: str, aspect: float) -> tuple[np.ndarray, np.ndarray]:
         """Where the camera stands and what it looks at."""
-        return fitted(self._reach, self.sides[side], self._up, _FIELD, aspect)
+        return fitted(np.vstack([self._reach, self._more]), self.sides[side], self._up, _FIELD, aspect)
 
 
-def reached(bench: Bench, drawn: Solids) -> np.ndarray:
-    """Points (P, 3) that the arm's solids have in postures spread over all that its joints may do."""
-    robot, limits, q = bench.moment.subject.bare.runs, bench.limits, bench.moment.q
+def reached(robot: Robot, limits: JointLimits, q: np.ndarray, drawn: Solids) -> np.ndarray:
+    """Points (P, 3) of an arm's solids at q and in postures spread over all that its joints may do."""
     room = np.where(revolute_joints(robot), np.pi, 0.5)
     low = np.where(np.isfinite(limits.lower), limits.lower, np.minimum(q, limits.upper) - room)
     high = np.where(np.isfinite(limits.upper), limits.upper, np.maximum(q, limits.lower) + room)

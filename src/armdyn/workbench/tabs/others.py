@@ -12,11 +12,11 @@ from armdyn.names import one_line
 from armdyn.report.page import Markup, join, tag
 from armdyn.report.subject import shown_posture
 from armdyn.robot import Robot
-from armdyn.robot.joints import torque_unit
+from armdyn.robot.joints import joint_limits, torque_unit
 from armdyn.workbench.bench import QUIET, Bench
 from armdyn.workbench.fields import Reading, file_name, four_digits, note, read_upload, suffix
 from armdyn.workbench.moment import EditedRobot, Moment, ViewError
-from armdyn.workbench.scene.arm import add_mesh, place, rgb
+from armdyn.workbench.scene.arm import add_mesh, place, reached, rgb
 from armdyn.workbench.tabs.motion import least_text, share_text
 
 _CHOOSE, _NONE, _AS_LOADED = "choose …", "none", "this one as it was loaded"
@@ -70,8 +70,9 @@ class Beside:
         self.drawn, self._frames = solids(robot), dict[int, Any]()
         self._posture = shown_posture(robot)
         apart = _APART * max(self.drawn.size, solids(bench.robot).size)
-        self._shift = np.array([0.0, apart, 0.0])
-        self._root = bench.scene.add_frame("/beside", show_axes=False, position=self._shift)
+        shift = np.array([0.0, apart, 0.0])
+        self._root = bench.scene.add_frame("/beside", show_axes=False, position=shift)
+        bench.show_too(reached(robot, joint_limits(robot), self._posture, self.drawn) + shift)
         for k, solid in enumerate(self.drawn.solids):
             if solid.body not in self._frames:
                 self._frames[solid.body] = bench.scene.add_frame(f"/beside/{solid.body + 1}", show_axes=False)
@@ -90,6 +91,7 @@ class Beside:
 
     def remove(self) -> None:
         self._root.remove()
+        self._bench.show_too(np.zeros((0, 3)))
 
 
 def _comparing(bench: Bench) -> None:
@@ -133,9 +135,9 @@ def _comparing(bench: Bench) -> None:
 def _table(moment: Moment, other: Moment) -> Markup:
     """Torques of both in the same state."""
     head = tag("tr", *(tag("th", x) for x in ("joint", "this one", "beside it", "")))
-    rows = []
+    rows, least = [], 1e-12 * max(float(np.abs(x.tau).max()) for x in (moment, other))
     for j, link in enumerate(moment.robot.model.coordinates):
-        values = (four_digits(float(x.tau[j])) for x in (moment, other))
+        values = (four_digits(float(x.tau[j]), least) for x in (moment, other))
         unit = tag("td", torque_unit(moment.robot, j))
         rows.append(
             tag(
