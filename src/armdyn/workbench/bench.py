@@ -297,6 +297,10 @@ class Bench:
         self._listeners.append(listener)
         self._news.set()
 
+    def again(self) -> None:
+        """Have the listeners called once more, as when something was computed beside the page."""
+        self._news.set()
+
     def on_picture(self, listener: Listener) -> None:
         """As `on_moment`, for what is drawn in 3-D: less often where a page draws without a graphics card.
 

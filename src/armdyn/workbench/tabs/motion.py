@@ -40,6 +40,7 @@ class Answer:
     def __init__(self, bench: Bench) -> None:
         self._bench, self._reading = bench, Reading(bench, tag("div", "…", class_="ad-answer"))
         self._asked: tuple[Any, ...] = ()
+        self._said = Markup("")
         self._news = threading.Event()
         threading.Thread(target=self._run, name="armdyn view: answer", daemon=True).start()
         bench.on_moment(self._follow)
@@ -58,6 +59,13 @@ class Answer:
         ):
             self._asked = asked
             self._news.set()
+        if self._said:
+            self._reading.show(self._said)
+
+    def _say(self, said: Markup) -> None:
+        """Have it shown by the bench's own thread, which ends before the page does."""
+        self._said = said
+        self._bench.again()
 
     def _run(self) -> None:
         while not self._bench.closed:
@@ -66,11 +74,11 @@ class Answer:
             self._news.clear()
             subject, motion, wrench, _ = self._asked
             found = self._found(share_text, subject, motion, wrench)
-            self._reading.show(_answered(found, ""))
+            self._say(_answered(found, "least time …" if found and found.part else ""))
             if found and not self._news.wait(_RESTS) and not self._bench.closed:
                 least = self._found(least_text, subject, motion, wrench)
                 if not self._news.is_set():
-                    self._reading.show(_answered(found, least))
+                    self._say(_answered(found, least))
 
     def _found(self, look: Callable[..., Any], *given: Any) -> Any:
         """What it finds; nothing where the description does not allow to say, as a singular transmission."""
