@@ -184,18 +184,23 @@ def export_c(
         ),
     ] = "",
     single: Annotated[bool, typer.Option("--float", help="float instead of double.")] = False,
+    no_libm: Annotated[
+        bool, typer.Option("--no-libm", help="Sines and roots of its own: no library is needed.")
+    ] = False,
     prefix: Annotated[str | None, typer.Option(help="Prefix of names; default: the robot's name.")] = None,
 ) -> None:
-    """Write C99 that needs libm only: a header, a source and a small test program."""
+    """Write a package of C99: header, source, C++ wrapper, test, CMake file and README."""
     _check_folder(output, robot.source)
     loaded = robot.load()
     names = "all" if functions == "all" else name_list(functions)
-    source = loaded.export_c(names, name_list(inputs), prefix=prefix, scalar="float" if single else "double")
+    scalar = "float" if single else "double"
+    source = loaded.export_c(names, name_list(inputs), prefix=prefix, scalar=scalar, libm=not no_libm)
     paths = source.write(output)
     for path in paths:
         say(f"wrote {path}")
-    folder, files = quote(str(output)), f"{paths[1].name} {paths[2].name}"
-    say(f"test it: cd {folder} && cc -std=c99 -O2 {files} -lm -o test && ./test")
+    folder, files = quote(str(output)), f"{paths[1].name} {paths[2].name}{' -lm' * (not no_libm)}"
+    say(f"test it: cd {folder} && cc -std=c99 -O2 {files} -o test && ./test")
+    say("or with CMake: cmake -B build && cmake --build build && ctest --test-dir build")
 
 
 @takes_robot

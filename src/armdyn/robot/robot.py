@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from armdyn.description.dh_table import DhTable
     from armdyn.description.difference import Difference
     from armdyn.exact import Equations
-    from armdyn.kernels.c import CSource
+    from armdyn.kernels.c_package import CSource
     from armdyn.robot.base_parameters import BaseParameters
 
 Place = Sequence[Any] | Mapping[str, Any] | np.ndarray  # [x, y, z], {xyz, rpy}, or a 4×4 matrix
@@ -1186,20 +1186,23 @@ class Robot(Shown):
         *,
         prefix: str | None = None,
         scalar: str = "double",
+        libm: bool = True,
     ) -> CSource:
-        """Functions as C99 that needs libm only, in "double" or "float": `.write(folder)` writes the files.
+        """Functions as a package of C99, in "double" or "float": `.write(folder)` writes its files.
 
             >>> robot.export_c(["inverse_dynamics", "gravity"], ["wrench", "payload"]).write("arm_c")
 
         `inputs` are what the C functions take beyond the usual, as `program` does: "wrench", "payload",
         "parameters", those of a moving base, and names of `symbols`. Each function has those that it can
         have. "all" is all functions but second derivatives, which are named. The header says what every
-        argument is. Names begin with `prefix`, by default the robot's name.
+        argument is, and how much stack a function takes at most. Names begin with `prefix`, by default the
+        robot's name. Without `libm` the package has sines and roots of its own and needs no library.
+        A C++17 wrapper, a test with reference vectors and a CMake file are in it, too.
         See docs/c-code.md; `armdyn export c` is the same in a terminal.
         """
         from armdyn.robot.in_c import robot_in_c  # here: it asks robots
 
-        return robot_in_c(self, functions, inputs, prefix, scalar)
+        return robot_in_c(self, functions, inputs, prefix, scalar, libm)
 
     def export_matlab(
         self,

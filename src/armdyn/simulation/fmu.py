@@ -28,10 +28,10 @@ import numpy as np
 
 from armdyn.dynamics import kinetic_energy, potential_energy
 from armdyn.dynamics.tip import pose
-from armdyn.expression import ArmdynError, Expression
+from armdyn.expression import ArmdynError, Expression, MissingValueError
 from armdyn.expression.functions import over_scalars
 from armdyn.files import write_whole
-from armdyn.kernels.c import definition, identifier, loop_parts, number, provenance
+from armdyn.kernels.c import comment_block, definition, identifier, loop_parts, number
 from armdyn.kernels.cache import own_version
 from armdyn.model.errors import ModelError
 from armdyn.model.friction import TERMS
@@ -112,11 +112,6 @@ class Settings:
     @staticmethod
     def of(robot: Robot, gains: Sequence[Setting] = ()) -> Settings:
         model = robot.model
-        if model.free:
-            raise ModelError(
-                f"symbol '{next(iter(model.free))}' has no value: an FMU begins with numbers; "
-                "robot.with_symbols gives values"
-            )
         symbols = tuple(name for name in robot.symbols if name not in _fixed(model))
         mechanism = model.mechanism_in(symbols)
         frictions = tuple(
@@ -532,8 +527,9 @@ class ArmSource:
 
     def text(self, token: str) -> str:
         arm = self.arm
-        title = f"Simulation of {arm.robot.name}"
-        parts = [provenance(title, joint_descriptions(arm.robot), "double")]
+        title = f"Simulation of {arm.robot.name}: made by armdyn {own_version()}, C99, needs libm only."
+        joints = [f"joint {i + 1}: {joint}" for i, joint in enumerate(joint_descriptions(arm.robot))]
+        parts = [comment_block([title, *joints])]
         parts.append("#include <math.h>\n#include <stdlib.h>\n#include <string.h>\n")
         parts += [self._sizes(token), self._starts(), *self._functions()]
         return "\n".join(parts)
@@ -608,7 +604,7 @@ class ArmSource:
                 _array("double", "start_of_posture", [number(float(v), "double") for v in choice.posture])
             )
             lines.append(_array("int", "coordinates_at", [str(i) for i in free]))
-            lines.append(_array("int", "followers", [str(i) for i in others]))
+            lines.append(_array("int", "followers_at", [str(i) for i in others]))
         return "\n".join([*lines, ""])
 
     def _functions(self) -> Iterator[str]:
@@ -1022,8 +1018,8 @@ def write_fmu(
     binary: bool | None = None,
 ) -> Path:
     """Write an FMU; see `Robot.export_fmu`."""
-    arm = arm_of(robot, controller, q0, qd0)
     check.one_of("version", version, *VERSIONS)
+    arm = arm_of(robot, controller, q0, qd0)
     identity = identifier(robot.name)
     token = _token(arm, identity, version)
     source = source_text(arm, identity, token, version)
@@ -1049,6 +1045,11 @@ def write_fmu(
 def arm_of(robot: Robot, controller: Controller | None, q0: Any, qd0: Any) -> Arm:
     """What an FMU is made of, checked."""
     check.robot(robot)
+    if free := [name for name, value in robot.symbols.items() if value is None]:
+        raise MissingValueError(
+            f"symbol '{free[0]}' has no value, and an FMU begins with numbers; "
+            f"robot.with_symbols({free[0]}=…) gives values, which can be changed in the FMU"
+        )
     check_friction(robot)
     if controller is not None and not isinstance(controller, Controller):
         raise SimulationError(f"controller: expected a Controller, found {type(controller).__name__}")
@@ -1056,8 +1057,11 @@ def arm_of(robot: Robot, controller: Controller | None, q0: Any, qd0: Any) -> Ar
         raise SimulationError(
             f"controller: its robot has {controller.robot.n} joints, this one has {robot.n}"
         )
-    start = check.numbers("q0", check.wide("q0", _usual_start(robot) if q0 is None else q0, robot.n))
-    speed = check.numbers("qd0", check.wide("qd0", qd0, robot.n))
+    given = {"q0": _usual_start(robot) if q0 is None else q0, "qd0": qd0}
+    start, speed = (check.numbers(name, check.wide(name, x, robot.n)) for name, x in given.items())
+    for name, x in zip(given, (start, speed), strict=True):
+        if x.ndim > 1:
+            raise SimulationError(f"{name}: an FMU is one arm: expected ({robot.n},), found {x.shape}")
     return Arm(robot, controller, start, speed)
 
 

@@ -137,7 +137,7 @@ static int close_loops(arm *a)
     if (!(state[0] <= 0) || !finite_all(y, POSITIONS))
         return failed(a, "the loops cannot be closed at these positions");
     for (int d = 0; d < FOLLOWERS; ++d)
-        a->s.x[2 * N + d] = y[followers[d]];
+        a->s.x[2 * N + d] = y[followers_at[d]];
     return 1;
 }
 
@@ -146,7 +146,7 @@ static void keep_posture(arm *a)
     for (int i = 0; i < N; ++i)
         a->s.posture[coordinates_at[i]] = a->s.x[i];
     for (int d = 0; d < FOLLOWERS; ++d)
-        a->s.posture[followers[d]] = a->s.x[2 * N + d];
+        a->s.posture[followers_at[d]] = a->s.x[2 * N + d];
 }
 #endif
 
