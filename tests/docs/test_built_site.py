@@ -145,8 +145,8 @@ def test_pages_of_the_reference_can_be_overlooked(site, tab):
     for path in (site / "reference").glob("*.html"):
         tab.goto(path.as_uri())
         heights[path.stem] = tab.evaluate("document.body.scrollHeight")
-    tall = {name for name, height in heights.items() if height > 15_000}
-    assert tall <= {"robot", "equations-equations", "motion-trajectory", "identification-fit"}
+    tall = {name for name, height in heights.items() if height > 18_000}
+    assert tall <= {"robot", "equations-equations", "report"}
 
 
 def test_a_link_that_leads_nowhere_ends_the_build(tmp_path, monkeypatch):
@@ -220,9 +220,11 @@ def test_search_finds_the_page_for_what_people_ask(site, tab, words, place):
     tab.goto((site / "index.html").as_uri())
     tab.keyboard.press("Control+k")
     tab.keyboard.type(words, delay=20)
-    first = tab.locator("dialog a").first
-    first.wait_for(timeout=20_000)
-    tab.wait_for_function(f"document.querySelector('dialog a').href.includes('/{place}.html')", timeout=5000)
+    from playwright.sync_api import expect
+
+    expect(tab.locator("dialog a").first).to_have_attribute(
+        "href", re.compile(rf"/{place}\.html"), timeout=20_000
+    )
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -278,6 +280,7 @@ def test_a_page_that_is_not_there_leads_home_under_any_path(site, browser, tmp_p
     assert tab.locator("article h1").inner_text().startswith("armdyn")
     tab.close()
     server.shutdown()
+    server.server_close()
 
 
 def test_pages_say_version_and_source(site, found):
