@@ -77,11 +77,12 @@ def release():
     """Wheel and sdist of the files that git knows, built twice with other rights: they must be equal."""
     builder = environment("build", sys.executable, "build", "hatchling>=1.27")
     found = []
-    for mask in (0o022, 0o077):
-        with tempfile.TemporaryDirectory() as folder:
-            source, made = Path(folder, "source"), Path(folder, "made")
+    with tempfile.TemporaryDirectory() as folder:
+        copy(Path(folder, "files"))
+        for mask in (0o022, 0o077):
+            source, made = Path(folder, f"source{mask}"), Path(folder, f"made{mask}")
             before = os.umask(mask)
-            copy(source)
+            shutil.copytree(Path(folder, "files"), source, copy_function=shutil.copyfile)
             os.umask(before)
             own = {**os.environ, "SOURCE_DATE_EPOCH": said("git", "log", "-1", "--format=%ct").strip()}
             command = (builder, "-m", "build", "--no-isolation", "--outdir", made, source)
