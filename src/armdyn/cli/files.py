@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from shlex import quote
 from typing import Annotated, TypeVar
+from zipfile import ZipFile
 
 import typer
 
@@ -233,6 +234,27 @@ def export_matlab(
     say(f"test it: cd {quote(str(output))} && octave {test}.m  (in MATLAB: {test})")
 
 
+@takes_robot
+def export_fmu(
+    robot: GivenRobot,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write, such as arm.fmu.")],
+    version: Annotated[str, typer.Option("--fmi", help="The version of FMI: 3.0 or 2.0.")] = "3.0",
+    sources: Annotated[
+        bool, typer.Option("--sources", help="Write C sources only, without a library for this machine.")
+    ] = False,
+) -> None:
+    """Write an FMU for Simulink and other tools: the arm's motion, with sticking friction and limits."""
+    check_output(output, robot.source)
+    if output.suffix.lower() != ".fmu":
+        raise ArmdynError(f"--output: expected a name that ends in .fmu, found '{output}'")
+    loaded = robot.load()
+    loaded.export_fmu(output, version=version, binary=False if sources else None)
+    with ZipFile(output) as archive:
+        libraries = [name.split("/")[1] for name in archive.namelist() if name.startswith("binaries/")]
+    inside = f"a library for {', '.join(libraries)} and C sources" if libraries else "C sources only"
+    say(f"wrote {output}: FMI {version}, model exchange and co-simulation, {inside}")
+
+
 def _check_folder(output: Path, robot: str) -> None:
     """Refuse, before the work begins, a folder that cannot be made or where the robot file would be lost."""
     check_folder(output)
@@ -247,3 +269,4 @@ export = typer.Typer(
 export.callback()(lambda: None)  # "export c" stays two words with one kind of code
 export.command("c", cls=VerbCommand)(export_c)
 export.command("matlab", cls=VerbCommand)(export_matlab)
+export.command("fmu", cls=VerbCommand)(export_fmu)

@@ -312,13 +312,17 @@ def loop_function(
     )
 
 
+_CHOSEN = ("sign", "min", "max", "select")  # C has a second place for what ?: gives
+
+
 def _stack(program: Program, language: Language) -> int:
     """Bytes of stack that a function takes at most: as without optimisation, each temporary in its own place.
 
     An optimising compiler needs a fraction of it, but may reorder, so that nothing less is certain.
     """
     own_math = not language.libm and any(op in c_math.FUNCTIONS for op in program.counts)
-    numbers, arrays = sum(program.counts.values()), len(program.inputs) + len(program.outputs)
+    chosen = sum(program.counts.get(op, 0) for op in _CHOSEN)
+    numbers, arrays = sum(program.counts.values()) + chosen, len(program.inputs) + len(program.outputs)
     found = BYTES[language.scalar] * numbers + 8 * arrays + FRAME + c_math.FRAME * own_math
     return -(-found // 16) * 16
 

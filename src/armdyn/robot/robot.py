@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from importlib import import_module
 from inspect import Parameter, Signature
 from pathlib import Path
 from types import MappingProxyType
@@ -1104,8 +1105,15 @@ class Robot(Shown):
 
     # ---- writing and comparing ---------------------------------------------------------------------------
 
-    def save(self, path: str | Path) -> Path:
-        """Write a .toml, .urdf or .xml (MJCF) file; a warning names each thing that its format cannot say."""
+    def save(self, path: str | Path, **options: Any) -> Path:
+        """Write a .toml, .urdf or .xml (MJCF) file; a warning names each thing that its format cannot say.
+
+        Or an .fmu, which has the arm's motion for Simulink and other tools: options as in `export_fmu`.
+        """
+        if str(path).lower().endswith(".fmu"):
+            return self.export_fmu(path, **options)
+        if options:
+            raise ModelError(f"{next(iter(options))}: only an .fmu file has options; see export_fmu")
         return save(self._model, path)
 
     def to_dict(self) -> dict[str, Any]:
@@ -1218,6 +1226,32 @@ class Robot(Shown):
 
         script = self.equations().matlab_source() if equations else None
         return robot_in_matlab(self, folder, functions, inputs, prefix, script)
+
+    def export_fmu(
+        self,
+        path: str | Path,
+        controller: Any = None,
+        *,
+        version: str = "3.0",
+        q0: Numbers | None = None,
+        qd0: Numbers | float = 0.0,
+        binary: bool | None = None,
+    ) -> Path:
+        """Write the arm's motion as an FMU of FMI 3.0 or 2.0: model exchange and co-simulation in one file.
+
+            >>> robot.export_fmu("arm.fmu")  # or robot.save("arm.fmu")
+
+        Inputs are torques or, with a `controller`, its targets; outputs are positions, velocities,
+        accelerations, the tip's pose, loads of motors and energies. Payload, friction and symbols can be set
+        while it runs. `q0` and `qd0` are where it starts, unless the importer says otherwise. C sources are
+        inside; a library for this machine is too where there is a C compiler (`binary`: None), never (False),
+        or else an error is raised (True). See docs/fmu.md; `armdyn export fmu` is the same in a terminal.
+        """
+        writer = import_module("armdyn.simulation.fmu")  # it simulates robots, so it comes after them
+        written: Path = writer.write_fmu(
+            self, path, controller, version=version, q0=q0, qd0=qd0, binary=binary
+        )
+        return written
 
     def compile(self, *functions: str | tuple[str, ...]) -> None:
         """Compile and load functions, so that the first call is as fast as the others.
