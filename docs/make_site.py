@@ -17,6 +17,7 @@ from website.hero import with_live_report
 from website.maths import with_maths
 from website.navigation import check, settings
 from website.pages import ROOT, SiteError, collect, with_large_pictures
+from website.typeset import typeset
 
 BUILD = ROOT / "build"
 
@@ -29,7 +30,7 @@ def assemble(folder: Path) -> Path:
         raise SiteError("links that lead nowhere:\n  " + "\n  ".join(faults))
     text = settings(pages)
     check(pages, text)
-    pages = with_live_report(pages.changed(with_maths))
+    pages = with_live_report(pages.changed(typeset).changed(with_maths))
     pages.changed(with_large_pictures).write(folder / "pages")
     for name in ("src", "docs/website/docstrings.py"):
         text = text.replace(f'"{name}"', json.dumps((ROOT / name).as_posix()))

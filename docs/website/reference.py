@@ -41,7 +41,7 @@ ROBOT = {
     "Save and compare": "save to_toml to_dict diff",
     "Closed chains": "joint_positions joint_velocities assembly assembly_modes with_posture opened "
     "loop_wrenches actuator_torques",
-    "Code": "compile program jax casadi export_c export_matlab",
+    "Code": "compile program jax casadi export_c export_matlab export_fmu",
 }
 
 GROUPS = (

@@ -174,6 +174,17 @@ def test_pages_fit_a_phone_and_follow_the_readers_colours(site, tab, scheme):
         assert (sum(map(float, colours[:3])) > 384) == (scheme == "light"), name
 
 
+def test_formulas_that_pages_print_are_typeset(site, found):
+    from website.pages import collect
+    from website.typeset import MARK
+
+    marked = [place for place, page in collect().pages.items() if f"\n{MARK}\n" in page.text]
+    plain = [
+        place for place in marked if "<math" not in (site / place).with_suffix(".html").read_text("utf-8")
+    ]
+    assert (len(marked) > 30, plain) == (True, [])
+
+
 def test_no_code_is_cut_on_a_desk(site, found, tab):
     tab.set_viewport_size({"width": 1440, "height": 900})
     cut = {}

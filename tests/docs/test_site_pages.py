@@ -21,6 +21,7 @@ from website.links import anchors, is_external, links, rewritten, slug  # noqa: 
 from website.maths import with_maths  # noqa: E402
 from website.notebooks import converted  # noqa: E402
 from website.pages import Page, Pages, SiteError, collect, place_of, with_large_pictures  # noqa: E402
+from website.typeset import MARK, typeset  # noqa: E402
 
 SOURCES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
@@ -55,6 +56,43 @@ def test_links_in_the_repository_lead_to_files_and_headings(path):
 
 def test_links_in_the_site_lead_to_pages_and_headings(pages):
     assert pages.faults() == []
+
+
+PRINTING = """# Here
+
+```python
+from armdyn import Robot
+
+equations = Robot.load("planar").equations()
+print("for planar, b12 =", equations.B[0, 1])
+print("B =", equations.B)
+print("two joints")
+```
+
+{mark}```text
+as a forge shows it
+```
+"""
+
+
+def test_formulas_that_a_page_prints_are_typeset_where_it_says_so():
+    left_alone = PRINTING.format(mark="")
+    assert typeset(left_alone) == left_alone
+    page = typeset(PRINTING.format(mark="<!-- typeset -->\n"))
+    assert "as a forge shows it" not in page
+    entry, matrix = re.findall(r'<div class="typeset">(.*?)</div>', page, re.DOTALL)
+    assert "<span>for planar, </span>" in entry
+    assert "<msub><mi>b</mi><mn>12</mn></msub></mtd><mtd><mo>=</mo>" in entry
+    assert matrix.count("<mtr>") == 2
+    assert matrix.startswith('<math display="block"><mi>B</mi><mo>=</mo>')
+    assert page.rstrip().endswith("```text\ntwo joints\n```")
+
+
+def test_only_what_a_page_prints_is_typeset():
+    """The mark stands right above a block of text."""
+    for path in SOURCES:
+        text = path.read_text("utf-8")
+        assert text.count(f"{MARK}\n```text\n") == text.count(f"\n{MARK}\n"), path.name
 
 
 def test_navigation_has_every_page_once(pages):

@@ -229,8 +229,15 @@ def joint_title(robot: Robot, joint: int) -> str:
     return titled("joint", joint, robot.model.coordinates[joint].joint_label)
 
 
-def titled(kind: str, k: int, name: str) -> str:
-    """Number k of a kind, counted from 0, and, where the figures' font has its letters, its link."""
-    drawable = name.isprintable() and all(ord(c) < 0x250 for c in name)
-    shown = name if len(name) <= 32 else name[:31] + "…"
-    return f"{kind} {k + 1}, {shown}" if drawable else f"{kind} {k + 1}"
+def titled(kind: str, k: int, name: str, line: int = 40) -> str:
+    """Number k of a kind, counted from 0, and, where the figures' font has its letters, its link.
+
+    A title of more letters than a line has stands in two; of a long name the middle is left out, as robots
+    with two arms tell their joints apart at both ends.
+    """
+    if not (name.isprintable() and all(ord(c) < 0x250 for c in name)):
+        return f"{kind} {k + 1}"
+    most = min(line, 32)
+    shown = name if len(name) <= most else f"{name[: most // 2]}…{name[most // 2 + 1 - most :]}"
+    title = f"{kind} {k + 1}, {shown}"
+    return title if len(title) <= line else f"{kind} {k + 1}\n{shown}"

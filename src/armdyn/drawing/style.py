@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache, wraps
 from io import BytesIO
 from typing import Any, ParamSpec, TypeAlias
@@ -146,6 +146,37 @@ def svg(figure: Figure, themed: bool = False) -> str:
     text = stream.getvalue().decode()
     text = text[text.index("<svg") :]  # without the XML declaration and the address of a DTD
     return _themed(text) if themed else text
+
+
+_GAP = 6.0  # points between parts that stand one below the other
+
+
+def folding(text: str, boxes: Sequence[tuple[float, float, float, float]]) -> tuple[str, float, float]:
+    """An SVG that shows its parts one below the other where its place is higher than wide; size of these.
+
+    Parts are boxes (x, y, width, height) in it; they stand side by side as far as the widest one leaves room.
+    Nothing is in it twice: the parts are views of the whole.
+    """
+    width, placed = max(box[2] for box in boxes), []
+    x = y = row = 0.0
+    for box in boxes:
+        if x and x + box[2] > width:
+            x, y, row = 0.0, y + row + _GAP, 0.0
+        view = " ".join(f"{v:.2f}" for v in box)
+        place = f'x="{x:.2f}" y="{y:.2f}" width="{box[2]:.2f}" height="{box[3]:.2f}"'
+        placed.append(f'<svg {place} viewBox="{view}"><use xlink:href="#figure_1"/></svg>')
+        x, row = x + box[2], max(row, box[3])
+    height = y + row
+    start, end = text.index(">") + 1, text.rindex("</svg>")
+    found = re.search(r'viewBox="0 0 (\S+) (\S+)"', text[:start])
+    assert found
+    ratio = round(1000 * np.sqrt(width / height * float(found[1]) / float(found[2])))
+    style = f"<style>.n{{display:none}}@media (max-aspect-ratio:{ratio}/1000)"
+    style += "{.w{display:none}.n{display:inline}}</style>"
+    head = re.sub(r' (width|height)="[^"]*"| viewBox="[^"]*"', "", text[:start])
+    inside = f'<svg class="w" {found[0]}>{text[start:end]}</svg>'
+    narrow = f'<svg class="n" viewBox="0 0 {width:.2f} {height:.2f}">{"".join(placed)}</svg>'
+    return f"{head}{style}{inside}{narrow}</svg>", width, height
 
 
 def _themed(text: str) -> str:

@@ -21,6 +21,7 @@ from armdyn.expression import ArmdynError, Expression, shown
 Line = tuple[str, list[str]]
 Notation = Literal["book", "craig", "asada"]
 COORDINATES = "Joints, and the coordinates they follow from"
+FRICTION = "Friction torques"
 _RATES = "A velocity with several indices is the sum of these joints' velocities."
 
 
@@ -99,7 +100,7 @@ def sections(equations: ClosedForm, style: Style, notation: Notation) -> list[Pa
     found.append(_velocity(written, spelling, names))
     found.append(vector_passage("Gravity torques", names.g, written.g, spelling))
     found.append(vector_passage("Spring torques", "e", equations.springs, printer))
-    found.append(vector_passage("Friction torques", "f", equations.friction, printer))
+    found.append(vector_passage(FRICTION, "f", equations.friction, printer))
     if equations.wrench:
         found.append(tip_passage(equations.tip_torques, printer, notation))
     named = printer.definitions | spelling.definitions

@@ -77,9 +77,10 @@ function build() {
   const zero = make("div", { className: "tools" }, kindChoice(), rest);
   document.getElementById("live-part").append(
     make("p", { textContent: INTRODUCTION }),
+    legend,
     make("div", { className: "live-grid" },
       stage,
-      make("div", { className: "live-motion" }, player, caption, chart.canvas, legend),
+      make("div", { className: "live-motion" }, player, caption, chart.canvas),
       make("div", { className: "live-joints" }, zero, ...rows.map(row => row.node))));
   for (const id of ["live", "live-link"]) document.getElementById(id).hidden = false;
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fractions import Fraction
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from armdyn.exact.printing.mathml import MATHML, aligned, inline
 from armdyn.exact.printing.printer import Printer
 from armdyn.exact.ring import LoopsError, check_loops
 from armdyn.exact.rotors import RotorCoupling
-from armdyn.exact.written import in_matrices, letters, sections
+from armdyn.exact.written import FRICTION, in_matrices, letters, sections
 from armdyn.names import listed
 from armdyn.report.page import (
     Amount,
@@ -108,13 +109,63 @@ def _elastic(robot: Robot) -> str:
 def _whole(equations: Equations) -> list[Markup]:
     """All of them; long parts behind a line that opens."""
     found = []
-    for part in sections(equations, MATHML, "book"):
+    for written in sections(equations, MATHML, "book"):
+        part = _friction(equations) if written.title == FRICTION else written
         count = sum(len(terms) for _, terms in part.lines)
         if count > _OPEN and part.title != "Equations of motion":
             found.append(folded(f"{part.title}: {len(part.lines)} lines, {count} terms", _block(part)))
         else:
             found += [tag("h3", part.title), _block(part)]
     return found
+
+
+_DIGITS = 5  # of the numbers of friction, which nobody knows better
+
+
+def _friction(equations: Equations) -> Lines:
+    """Friction with numbers of a few digits. Where it brakes more in one direction, the two numbers of dry
+    friction stand side by side; the exact form has them as factors of sgn and sgn².
+    """
+    printer = Printer(equations.basis, MATHML)
+    lines, rounded = [], False
+    for i, row in enumerate(equations.friction, 1):
+        ring, cases, left = row.poly.ring, list[str](), row.poly.ring.constant(0)
+        terms = {
+            tuple((ring.names[k], e) for k, e in enumerate(exponents) if e): c
+            for exponents, c in row.poly.terms().items()
+        }
+        for joint in range(1, equations.n + 1):
+            once, twice = (((f"sgn{joint}", e),) for e in (1, 2))
+            if once in terms and twice in terms:
+                odd, even = terms.pop(once), terms.pop(twice)
+                speed = MATHML.sum(printer.poly_parts(ring.gen(f"qd{joint}")))
+                cases.append(_cases(speed, even + odd, even - odd))
+        for factors, c in terms.items():
+            product = ring.constant(short := _short(c))
+            rounded |= short != c
+            for name, e in factors:
+                product = product * ring.gen(name) ** e
+            left = left + product
+        parts = [*printer.poly_parts(left), *cases]
+        lines.append((MATHML.entry("f", (i,)), parts or [MATHML.zero]))
+    return Lines(FRICTION, f"Numbers are rounded to {_DIGITS} digits." if rounded else "", lines)
+
+
+def _short(x: Fraction) -> Fraction:
+    """A decimal fraction with few digits; whole numbers and fractions such as 1/3 are what they are."""
+    decimal = x.denominator > 1 and not 10**40 % x.denominator
+    return Fraction(f"{float(x):.{_DIGITS}g}") if decimal else x
+
+
+def _cases(speed: str, ahead: Fraction, back: Fraction) -> str:
+    """One torque for each direction."""
+    rows = [
+        f"<mtr><mtd><mn>{f'{float(x):.{_DIGITS}g}'.replace('-', '−')}</mn></mtd>"
+        f"<mtd>{speed}<mo>{sign}</mo><mn>0</mn></mtd></mtr>"
+        for x, sign in ((ahead, "&gt;"), (back, "&lt;"))
+    ]
+    table = f'<mtable columnalign="right left">{"".join(rows)}</mtable>'
+    return f'<mrow><mo stretchy="true">{{</mo>{table}</mrow>'
 
 
 def _block(part: Lines) -> Markup:
