@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from armdyn.expression import ArmdynError
 from armdyn.motion.timing.exceeded import WITHIN, exceeded, sentences
 from armdyn.motion.timing.limits import limits_for
@@ -27,13 +25,9 @@ def answers(subject: Subject) -> list[Answer]:
 def _share(subject: Subject) -> Answer:
     """Of all limits of torque, velocity and acceleration, of joints, followers and motors."""
     robot, at, limits = subject.robot, subject.samples, limits_for(subject.robot)
-    if not any(np.isfinite(rows.bound).any() for rows in limits.kinds):
+    if not limits.any:
         return Answer(SHARE, "–", "the description gives no limits", "description")
-    states = subject.torque, limits.velocities(at.q, at.qd), limits.accelerations(at.q, at.qd, at.qdd)
-    shares = [rows.share(x) for rows, x in zip(limits.kinds, states, strict=True)]
-    kind = max(range(len(shares)), key=lambda k: float(shares[k].max()))
-    sample, row = np.unravel_index(int(shares[kind].argmax()), shares[kind].shape)
-    share, limit = float(shares[kind][sample, row]), limits.kinds[kind].limits[row]
+    share, limit, sample = limits.largest(at.q, at.qd, at.qdd, subject.torque)
     remark = f"{limit.quantity} of {limit.name(robot).rstrip(',')} at {at.t[sample]:.3g} s"
     return Answer(SHARE, join([number(100 * share, 3), " %"]), remark, "torques", share > 1 + WITHIN)
 
