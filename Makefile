@@ -12,10 +12,10 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all lint format figures notebooks bench docs clean
+.PHONY: help demo test test-all test-oldest test-python release lint format figures notebooks bench docs clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: $(VENV)/installed  ## derive, prove, move and scale the planar arm; writes the report build/demo/planar.html
 	$(BIN)/python examples/demo.py
@@ -29,6 +29,15 @@ test: $(VENV)/installed-dev  ## lint, then every test but the slow ones
 
 test-all: lint $(VENV)/installed-docs  ## lint, then every test
 	$(PYTEST) -n auto
+
+test-oldest: $(VENV)/installed  ## a tenth of the tests with the oldest version of every dependency
+	$(BIN)/python .ci/elsewhere.py oldest -n auto
+
+test-python: $(VENV)/installed  ## the same with another Python: make test-python OTHER=python3.13
+	$(BIN)/python .ci/elsewhere.py python $(OTHER) -n auto
+
+release: $(VENV)/installed  ## wheel and sdist, built twice to one hash; then used in an empty environment
+	$(BIN)/python .ci/elsewhere.py wheel
 
 lint: $(VENV)/installed-dev  ## ruff (rules and format) and mypy, changing nothing
 	$(BIN)/ruff check

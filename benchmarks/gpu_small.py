@@ -5,8 +5,8 @@
 Times are of a call among 200 that are put on the stream one after the other, the best of several rounds;
 those of a CUDA graph are of a replay. GRiD (`grid-rbd`, in FOLDER where it is not installed) is measured in
 the same run if its compiler is there: it takes minutes. `--check` times nothing: it compares calls from
-several threads and streams with calls one after the other, and is short enough for compute-sanitizer. It
-prints a table and writes build/benchmarks/gpu_small.json.
+several threads and streams with calls one after the other, and is short enough for compute-sanitizer; with
+`--long`, second derivatives too. It prints a table and writes build/benchmarks/gpu_small.json.
 """
 
 from __future__ import annotations
@@ -36,6 +36,10 @@ ROBOT = "panda"
 CALLS, ROUNDS = 200, 7
 ROWS = {"inverse_dynamics": (256, 4096), "forward_dynamics_derivatives": (256, 4096)}
 MANY = 100_000  # rows of a gradient
+SECOND = ("inverse_dynamics_second_derivatives", "forward_dynamics_second_derivatives")
+SECOND_ROWS = 4096
+KNOTS = 65_536  # 1024 problems of 64
+STEP = 0.01  # s, from knot to knot
 
 
 def seconds(call: Callable[[], Any], calls: int = CALLS) -> float:
@@ -111,25 +115,63 @@ def grid_rows(folder: str | None, robot: Robot, urdf: str) -> Iterator[dict[str,
         sys.path.insert(0, folder)
     import grid_rbd
 
-    algorithms = ["inverse_dynamics", "forward_dynamics", "forward_dynamics_gradient"]
+    algorithms = ["inverse_dynamics", "forward_dynamics", "forward_dynamics_gradient", "idsva_so", "fdsva_so"]
+    algorithms += ["integrator", "integrator_gradient", "plant"]
     handle = grid_rbd.load_robot(
-        urdf, backend="torch", algorithm_list=algorithms, enable_mujoco_kernels=False, max_batch_size=4096
+        urdf, backend="torch", algorithm_list=algorithms, enable_mujoco_kernels=False, max_batch_size=KNOTS
     )
     peers = {
         "inverse_dynamics": handle.inverse_dynamics,
         "forward_dynamics_derivatives": handle.forward_dynamics_gradient,
+        SECOND[0]: handle.idsva_so,
+        SECOND[1]: handle.fdsva_so,
     }
-    for function, sizes in ROWS.items():
+    for function, sizes in (ROWS | dict.fromkeys(SECOND, (SECOND_ROWS,))).items():
         for rows in sizes:
             given = [torch.tensor(x).cuda() for x in states(robot, function, rows, "float32")]
+            if function in SECOND:
+                ours = partial(getattr(robot, function), *given)
+                yield figure(function, rows, "float32", "armdyn, PyTorch", ours)
             yield figure(function, rows, "float32", "GRiD, PyTorch", partial(peers[function], *given))
+    q, qd, tau = (torch.tensor(x).cuda() for x in states(robot, "forward_dynamics", KNOTS, "float32"))
+    x = torch.cat([q, qd], -1)
+    ours, theirs = Slopes(robot), partial(handle.plant_step_gradient, x, tau, STEP)
+    apart = (ours(q, qd, tau) - theirs()).abs().max() / theirs().abs().max()
+    print(f"slopes of a step differ from GRiD's by {float(apart):.1e} of the largest", flush=True)
+    what = "slopes of a step of Euler"
+    yield figure(what, KNOTS, "float32", "armdyn, PyTorch", partial(ours, q, qd, tau))
+    yield figure(what, KNOTS, "float32", "GRiD's plant layer, PyTorch", theirs)
 
 
-def check(robot: Robot) -> None:
+class Slopes:
+    """∂(q, q̇ of the next knot)/∂(q, q̇, τ), (rows, 2n, 3n): what iLQR asks of a plant."""
+
+    def __init__(self, robot: Robot) -> None:
+        n, self.robot = robot.n, robot
+        self.stay = torch.eye(2 * n, 3 * n, device="cuda")
+        self.stay[:n, n : 2 * n] = STEP * torch.eye(n)
+
+    def __call__(self, q: Any, qd: Any, tau: Any) -> Any:
+        n = self.robot.n
+        found = self.stay.repeat(len(q), 1, 1)
+        by = torch.cat(self.robot.forward_dynamics_derivatives(q, qd, tau), -1)
+        found[:, n:].add_(by, alpha=STEP)
+        return found
+
+
+def check(robot: Robot, long: bool) -> None:
     """Prepared calls from several threads and streams against calls one after the other, and the CPU."""
-    for function in ("inverse_dynamics", "inertia", "forward_dynamics_derivatives"):
-        method = getattr(robot, function)
-        given = [states(robot, function, 64, "float64") for _ in range(8)]
+    puma = Robot.load("puma560")
+    tried = [
+        (robot, "inverse_dynamics"),
+        (robot, "inertia"),
+        (robot, "forward_dynamics_derivatives"),
+    ]
+    if long:  # their code takes the compiler a minute or two each; the last is a loop
+        tried += [(puma, SECOND[0]), (puma, "inverse_dynamics_hessian_product"), (robot, SECOND[1])]
+    for arm, function in tried:
+        method = getattr(arm, function)
+        given = [states(arm, function, 64, "float64") for _ in range(8)]
         for k, x in enumerate(given):
             x[0][...] += k
         alone = [as_tuple(method(*map(cp.asarray, x))) for x in given]
@@ -146,7 +188,37 @@ def check(robot: Robot) -> None:
             thread.join()
         assert not wrong, (function, wrong)
         check_graph(method, given, alone)
-        print(f"{function}: eight threads, streams and a graph agree", flush=True)
+        print(f"{arm.name}, {function}: eight threads, streams and a graph agree", flush=True)
+    check_loops()
+
+
+def check_loops() -> None:
+    """Closed loops, assembled from a guess that is given, as on the CPU; from several threads, too."""
+    robot = Robot.load("five_bar")
+    rng = np.random.default_rng(3)
+    q = np.array(robot.assembly.reference) + rng.uniform(-0.2, 0.2, (64, robot.n))
+    near = robot.joint_positions(q)
+    q += rng.uniform(-1e-3, 1e-3, q.shape)
+    qd, tau = rng.uniform(-1, 1, (2, 64, robot.n))
+    with backend("evaluator"):
+        expected = robot.forward_dynamics(q, qd, tau, near=near)
+    method = partial(robot.forward_dynamics, near=cp.asarray(near))
+    wrong = []
+
+    def work(k: int) -> None:
+        with cp.cuda.Stream(non_blocking=True):
+            for _ in range(5):
+                found = method(*map(cp.asarray, (q, qd, tau))).get()
+                if not np.abs(found - expected).max() <= 1e-9 * np.abs(expected).max():
+                    wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong, ("forward_dynamics, near", wrong)
+    print("five-bar, forward_dynamics, near: four threads and the CPU agree", flush=True)
 
 
 def compare(method: Any, given: Any, alone: Any, wrong: list[str], k: int) -> None:
@@ -202,10 +274,11 @@ def main() -> None:
     parser.add_argument("--grid", nargs="?", const="", help="measure GRiD, too; FOLDER where it is")
     parser.add_argument("--urdf", help="the Panda's URDF, for GRiD")
     parser.add_argument("--check", action="store_true", help="compare only, time nothing")
+    parser.add_argument("--long", action="store_true", help="compare second derivatives, too")
     options = parser.parse_args()
     robot = Robot.load(ROBOT)
     if options.check:
-        check(robot)
+        check(robot, options.long)
         return
     name = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
     print(f"{name}, CuPy {cp.__version__}, PyTorch {torch.__version__}", flush=True)

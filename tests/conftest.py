@@ -1,10 +1,22 @@
-"""Pages of a browser, for the tests of any folder."""
+"""Which tests run elsewhere, too; pages of a browser, for the tests of any folder."""
 
 import gc
+from collections import Counter
 
 import pytest
 
 from browsers import launched
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
+def pytest_collection_modifyitems(items):
+    """Mark as `portable` a tenth of the quick tests: the first of every file, then each twelfth."""
+    seen = Counter()
+    for item in items:
+        if item.get_closest_marker("slow") is None:
+            if seen[item.path] % 12 == 0:
+                item.add_marker("portable")
+            seen[item.path] += 1
 
 
 def pytest_collection_finish():

@@ -57,6 +57,7 @@ BY_NAME = {
     "display.py": "armdyn.report.notebook, when a notebook asks: it draws what the layers hold; and "
     "armdyn.exact.augmented, which typesets bodies",
     "report/__init__.py": "its own modules, and matplotlib",
+    "robot/robot.py": "armdyn.simulation.fmu, when a robot is saved as an FMU: it simulates",
     "studies/study_file.py": "a file of the user's, with a function",
 }
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from armdyn.expression import ArmdynError
 
 
-def write_whole(path: str | Path, text: str, error: type[ArmdynError] = ArmdynError) -> Path:
-    """Write a text file in UTF-8 with \\n at the ends of its lines. Its folder must exist."""
+def write_whole(path: str | Path, text: str | bytes, error: type[ArmdynError] = ArmdynError) -> Path:
+    """Write a text file in UTF-8 with \\n at the ends of its lines, or bytes. Its folder must exist."""
     return write_files({Path(path): text}, error)[0]
 
 
-def write_files(texts: Mapping[Path, str], error: type[ArmdynError] = ArmdynError) -> list[Path]:
+def write_files(texts: Mapping[Path, str | bytes], error: type[ArmdynError] = ArmdynError) -> list[Path]:
     """Write several files that belong together: none is replaced before all are on the disk."""
     waiting: list[tuple[Path, Path]] = []
     path = Path()
@@ -24,7 +24,7 @@ def write_files(texts: Mapping[Path, str], error: type[ArmdynError] = ArmdynErro
             if (
                 path.exists() and not path.is_file() and not path.is_dir()
             ):  # a device or a pipe: there is no old file to keep
-                path.write_bytes(text.encode("utf-8", "replace"))
+                path.write_bytes(_bytes(text))
             else:
                 target = path.resolve()  # a link stays; the file it leads to is replaced
                 waiting.append((_temporary(target, text), target))
@@ -39,7 +39,11 @@ def write_files(texts: Mapping[Path, str], error: type[ArmdynError] = ArmdynErro
     return list(texts)
 
 
-def _temporary(target: Path, text: str) -> Path:
+def _bytes(text: str | bytes) -> bytes:
+    return text if isinstance(text, bytes) else text.encode("utf-8", "replace")
+
+
+def _temporary(target: Path, text: str | bytes) -> Path:
     """The text in a new file beside the target, with the permissions the target has or would get."""
     if target.is_dir():
         raise IsADirectoryError(0, "it is a folder")
@@ -47,7 +51,7 @@ def _temporary(target: Path, text: str) -> Path:
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(text.encode("utf-8", "replace"))
+            file.write(_bytes(text))
             file.flush()
             os.fsync(file.fileno())
         if target.exists():

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 import reprlib
-from collections.abc import Collection, Sequence
+import warnings
+from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
+from typing import Any, TypeVar
+
+Called = TypeVar("Called", bound=Callable[..., Any])
 
 _UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"
 _LONGEST = 60  # characters of a file's name
@@ -96,3 +101,30 @@ def listed(names: Sequence[str]) -> str:
     """Names separated by commas; the first fifty of very many, and the beginnings of very long ones."""
     text = ", ".join(one_line(name)[:60] for name in names[:50])
     return f"{text}, … ({len(names)} in all)" if len(names) > 50 else text
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Public names that have a successor.
+
+
+def deprecated(instead: str, gone: str) -> Callable[[Called], Called]:
+    """Decorate a public function or method that has a successor: each call warns, and works as before.
+
+        >>> @deprecated("Robot.poses", gone="2.0")
+        ... def all_poses(robot, q): ...
+
+    The docstring gets the same sentence. `gone` is the version that no longer has it.
+    """
+
+    def decorate(old: Called) -> Called:
+        text = f"{old.__qualname__} is deprecated and goes with armdyn {gone}; use {instead}"
+
+        @functools.wraps(old)
+        def called(*args: Any, **named: Any) -> Any:
+            warnings.warn(text, DeprecationWarning, stacklevel=2)
+            return old(*args, **named)
+
+        called.__doc__ = f"{old.__doc__ or ''}\n\nDeprecated: {text}.".lstrip()
+        return called  # type: ignore[return-value]
+
+    return decorate

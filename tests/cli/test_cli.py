@@ -320,7 +320,7 @@ def test_derive_writes_to_a_file_what_it_would_print(tmp_path, form, option):
     [
         (["--latex", "--markdown"], "choose one of"),
         (["--sympy", "--latex"], "choose one of"),
-        (["--sympy", "--steps"], "no SymPy form"),
+        (["--sympy", "--steps"], "--steps is no script"),
         (["--frame", "base"], "go with --steps"),
         (["--base-motion"], "go with --steps"),
         (["--at", "0, 0; 0, 0; 0, 0"], "go with --steps"),

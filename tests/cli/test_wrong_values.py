@@ -240,6 +240,22 @@ WRONG = {
             },
         )
     ],
+    "export matlab": [
+        (
+            ("export", "matlab", "planar", "-o", "m"),
+            {
+                "--functions": [",", "", "nonsense"],
+                "--inputs": ["nonsense", "tau", "wrench,wrench"],
+                "--output": ["nowhere/x", "motion.csv"],
+            },
+        )
+    ],
+    "export fmu": [
+        (
+            ("export", "fmu", "planar", "-o", "arm.fmu"),
+            {"--output": ["nowhere/x.fmu", "arm.txt", ""], "--fmi": ["1.0", "x", ""]},
+        )
+    ],
 }
 CASES = [
     (verb, command, option, value)
@@ -312,7 +328,7 @@ def test_no_option_is_left_out():
     tried = {(verb, option) for verb, _, option, _ in CASES}
     assert {("show", option) for option in OF_ROBOTS} <= tried
     assert {("identify", option) for option in OF_LOGS} <= tried
-    tried |= {("export c", "--prefix"), ("new", "--name")}  # any text will do
+    tried |= {("export c", "--prefix"), ("export matlab", "--prefix"), ("new", "--name")}  # any text will do
     assert {x for x in options_with_values() if x[1] not in SHARED} == {
         x for x in tried if x[1] not in SHARED
     }

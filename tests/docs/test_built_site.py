@@ -4,17 +4,25 @@ import os
 import re
 import shutil
 import sys
+import threading
+from functools import partial
 from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+
+import armdyn
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "docs"))
 
 pytestmark = pytest.mark.slow
 SIX = ("index", "tutorial", "functions", "benchmarks", "inside", "reference/robot")
+CUT = """[...document.querySelectorAll("article pre > code")]
+    .filter(code => code.innerText && code.scrollWidth > code.clientWidth + 1)
+    .map(code => code.innerText.slice(0, 60))"""
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -35,7 +43,7 @@ class Found(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.names, self.links, self.loaded = set(), [], []
+        self.names, self.links, self.loaded, self.silent = set(), [], [], []
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
@@ -43,13 +51,17 @@ class Found(HTMLParser):
         self.names |= {given[key] for key in ("id", "name") if given.get(key)}
         if tag in ("a", "link") and given.get("href"):
             (self.links if tag == "a" else self.loaded).append(given["href"])
+        if tag == "img" and not given.get("alt"):
+            self.silent.append(given.get("src"))
         if given.get("src"):
             self.loaded.append(given["src"])
 
 
 @pytest.fixture(scope="module")
 def found(site):
-    return {path: Found(path.read_text("utf-8")) for path in site.rglob("*.html") if path.name != "404.html"}
+    """Its pages; 404.html stands alone, and reports are what armdyn writes."""
+    apart = {"404.html", "live.html", "puma560.html"}
+    return {path: Found(path.read_text("utf-8")) for path in site.rglob("*.html") if path.name not in apart}
 
 
 def test_every_page_has_become_one(site, found):
@@ -85,7 +97,7 @@ def test_reference_shows_signatures_and_inherited_members(site, found):
     page = found[site / "reference" / "robot.html"]
     assert {"armdyn.Robot.inverse_dynamics", "armdyn.Robot.with_payload", "armdyn.Robot.load"} <= page.names
     text = re.sub(r"<[^>]+>", "", (site / "reference" / "robot.html").read_text("utf-8"))
-    assert re.search(r"inverse_dynamics\(\s*q: Numbers,\s*qd: Numbers,\s*qdd: Numbers", text)
+    assert re.search(r"inverse_dynamics\(\s*q,\s*qd,\s*qdd,", text)
     assert "by Newton–Euler (7.107)–(7.114)" in text
 
 
@@ -97,11 +109,44 @@ def test_reference_has_each_member_once_and_none_that_is_private(site):
 
 
 def test_reference_leads_to_every_public_name(site, found):
-    from website.reference import GROUPS
+    from website.reference import GROUPS, identifier
 
-    names = {name for group in GROUPS for name in group.names}
-    marks = {urlsplit(target).fragment for target in found[site / "reference" / "index.html"].links}
-    assert names <= marks
+    names = {identifier(name) for group in GROUPS for name in group.names}
+    index = site / "reference" / "index.html"
+    marks = {urlsplit(target).fragment for target in found[index].links}
+    pages = {urlsplit(target).path for target in found[index].links}
+    classes = {name for group in GROUPS for name in group.names if group.has_page_for(name)}
+    assert names - classes <= marks
+    for group in GROUPS:
+        for name in classes & set(group.names):
+            place = group.file_of(name).replace(".md", ".html")
+            assert place in pages
+            assert name in found[index.parent / place].names
+
+
+def test_reference_has_tables_of_parameters_results_and_errors(site):
+    text = (site / "reference" / "motion.html").read_text("utf-8")
+    own = text[text.index('id="armdyn.inverse_kinematics"') : text.index('id="armdyn.load_cycle"')]
+    tables = [
+        re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", t))
+        for t in re.findall(r"<table>.*?</table>", own, re.DOTALL)
+    ]
+    taken, given, refused = tables
+    assert "Name Type Description Default" in taken
+    assert "tolerance is how much may be missing" in taken
+    assert "Joint positions (n,) that bring the tip" in given
+    assert "MotionError A target out of reach is an error." in refused
+
+
+def test_pages_of_the_reference_can_be_overlooked(site, tab):
+    """Classes have pages of their own; what stands beside them is short."""
+    tab.set_viewport_size({"width": 1440, "height": 900})
+    heights = {}
+    for path in (site / "reference").glob("*.html"):
+        tab.goto(path.as_uri())
+        heights[path.stem] = tab.evaluate("document.body.scrollHeight")
+    tall = {name for name, height in heights.items() if height > 18_000}
+    assert tall <= {"robot", "equations-equations", "report"}
 
 
 def test_a_link_that_leads_nowhere_ends_the_build(tmp_path, monkeypatch):
@@ -158,6 +203,30 @@ def test_search_finds_urdf_without_a_server(site, tab):
     tab.wait_for_url("**/your-urdf.html*")
 
 
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        ("forward kinematics", "kinematics"),
+        ("inverse kinematics", "kinematics"),
+        ("degrees", "units"),
+        ("units", "units"),
+        ("export C", "c-code"),
+        ("install", "install"),
+        ("cheat sheet", "cheat-sheet"),
+    ],
+)
+def test_search_finds_the_page_for_what_people_ask(site, tab, words, place):
+    tab.set_viewport_size({"width": 1440, "height": 900})
+    tab.goto((site / "index.html").as_uri())
+    tab.keyboard.press("Control+k")
+    tab.keyboard.type(words, delay=20)
+    from playwright.sync_api import expect
+
+    expect(tab.locator("dialog a").first).to_have_attribute(
+        "href", re.compile(rf"/{place}\.html"), timeout=20_000
+    )
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pages_fit_a_phone_and_follow_the_readers_colours(site, tab, scheme):
     tab.emulate_media(color_scheme=scheme)
@@ -166,6 +235,93 @@ def test_pages_fit_a_phone_and_follow_the_readers_colours(site, tab, scheme):
         assert tab.evaluate(WIDER) <= 0, name
         colours = tab.evaluate("getComputedStyle(document.body).backgroundColor").strip("rgba()").split(",")
         assert (sum(map(float, colours[:3])) > 384) == (scheme == "light"), name
+
+
+def test_formulas_that_pages_print_are_typeset(site, found):
+    from website.pages import collect
+    from website.typeset import MARK
+
+    marked = [place for place, page in collect().pages.items() if f"\n{MARK}\n" in page.text]
+    plain = [
+        place for place in marked if "<math" not in (site / place).with_suffix(".html").read_text("utf-8")
+    ]
+    assert (len(marked) > 30, plain) == (True, [])
+
+
+class MissingPages(SimpleHTTPRequestHandler):
+    """Serves a folder, 404.html in the place of what is not there, as hosts of sites do."""
+
+    def send_error(self, code, message=None, explain=None):
+        if code != 404:
+            return super().send_error(code, message, explain)
+        text = (Path(self.directory) / "armdyn" / "latest" / "404.html").read_bytes()
+        self.send_response(404)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        return self.command == "HEAD" or self.wfile.write(text)
+
+    def log_message(self, *_):
+        pass
+
+
+def test_a_page_that_is_not_there_leads_home_under_any_path(site, browser, tmp_path):
+    (tmp_path / "armdyn").mkdir()
+    (tmp_path / "armdyn" / "latest").symlink_to(site)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(MissingPages, directory=tmp_path))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    home = f"http://127.0.0.1:{server.server_port}/armdyn/latest/"
+    tab = browser.new_page()
+    for lost in ("gone.html", "gallery/gone.html", "a/b/c"):
+        tab.goto(home + lost)
+        tab.wait_for_function("document.querySelector('a').href.endsWith('index.html')")
+        hrefs = tab.eval_on_selector_all("a", "links => links.map(link => link.href)")
+        assert hrefs == [home + name for name in ("index.html", "overview.html", "reference/index.html")]
+    tab.locator("a").first.click()
+    assert tab.locator("article h1").inner_text().startswith("armdyn")
+    tab.close()
+    server.shutdown()
+    server.server_close()
+
+
+def test_pages_say_version_and_source(site, found):
+    for name in ("tutorial", "gallery/fig-7-4", "notebooks/first_look", "examples/rotors"):
+        assert any("sources/" in target for target in found[site / f"{name}.html"].links), name
+    text = (site / "index.html").read_text("utf-8")
+    assert f"armdyn {armdyn.__version__}" in text
+    assert "assets/icon.svg" in text
+
+
+def test_no_code_is_cut_on_a_desk(site, found, tab):
+    tab.set_viewport_size({"width": 1440, "height": 900})
+    cut = {}
+    for path in found:
+        tab.goto(path.as_uri())
+        cut[path.relative_to(site).as_posix()] = tab.evaluate(CUT)
+    assert {page: code for page, code in cut.items() if code} == {}
+
+
+def test_pictures_say_what_they_show(found):
+    assert [path.name for path, page in found.items() if page.silent] == []
+
+
+def test_first_page_begins_with_an_arm_that_moves(site, tab):
+    """Installing it is above the fold; the report in the page draws its arm and follows a slider."""
+    tab.set_viewport_size({"width": 1440, "height": 900})
+    tab.goto((site / "index.html").as_uri())
+    install = tab.locator("article pre").first.bounding_box()
+    assert install["y"] + install["height"] < 450
+    assert tab.locator("iframe.live").bounding_box()["y"] < 450
+    frame = tab.frame_locator("iframe.live")
+    torque = frame.locator(".torque").first
+    before = torque.inner_text()
+    assert re.search(r"N m", before)
+    frame.locator("input[type=range]").nth(2).fill("1.2")
+    assert torque.inner_text() != before
+
+
+def test_cheat_sheet_prints_on_one_sheet(site, tab):
+    tab.goto((site / "cheat-sheet.html").as_uri())
+    assert tab.pdf(format="A4").count(b"/Type /Page\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -36,11 +36,12 @@ LIBRARIES = (  # those that some blocks need
     "jax",
     "casadi",
     "dask",
+    "fmpy",
 )
 LONG = (  # they take three seconds or more
     *("from-a-log-to-a-model.md", "reports.md", "pick-and-place.md", "tutorial.md", "command-line.md"),
     *("simulation.md", "elasticity.md", "trajectories.md", "excitation.md", "closed-chains.md", "control.md"),
-    *("identification.md", "c-code.md", "drives.md"),
+    *("identification.md", "c-code.md", "drives.md", "cheat-sheet.md", "fmu.md"),
 )
 DRAWN_ELSEWHERE = {  # pictures that no block of their page makes
     "figures/readme.svg",  # of docs/index.md: the README's own
@@ -54,6 +55,7 @@ QUICK = (
     "asadi-structure.md",
     "index.md",
 )  # of the gallery; all others are slow
+WIDEST = 116  # columns of code
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -172,6 +174,18 @@ def test_page_works_as_its_reader_works_through_it(path, tmp_path, monkeypatch):
     assert [name for name in made_here if not drawn_at(name).exists()] == [], "made by no block of the page"
 
 
+@pytest.mark.parametrize("path", [*PAGES, *GALLERY], ids=name_of)
+def test_code_of_the_page_is_no_wider_than_its_column(path):
+    """As wide as the site has room for (test_built_site.py); what is printed goes on in the next line."""
+    lines = [
+        line
+        for language in ("python", "toml", "xml", "c")
+        for text in blocks(path, language)
+        for line in text.splitlines()
+    ]
+    assert [line for line in lines if len(line) > WIDEST] == []
+
+
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_blocks_for_other_libraries_run(library):
     """They run with their page, by the test above, where the library is installed; here is said where not."""
@@ -197,13 +211,28 @@ def test_links_of_the_page_lead_somewhere(page):
     assert [t for t in targets if not (page.parent / t).exists()] == []
 
 
-def test_readme_is_short_enough_to_be_finished():
-    assert len(README.read_text("utf-8").splitlines()) <= 120
-
-
-def test_readme_leads_to_every_page():
+def test_readme_is_read_in_two_minutes():
     text = README.read_text("utf-8")
-    assert [page.name for page in PAGES[1:] if f"docs/{page.name})" not in text] == []
+    assert len(text.splitlines()) <= 80
+    assert len(text.split()) <= 640
+    apart = text.partition("## What sets it apart\n")[2].partition("\n## ")[0]
+    assert 0 < len(apart.split("\n- ")) - 1 == len(apart.strip().splitlines()) <= 8
+
+
+def test_readme_begins_with_the_two_commands_that_do_everything():
+    first = BLOCK.search(README.read_text("utf-8"))[2]
+    commands = [line.split("  #")[0].strip() for line in first.splitlines()]
+    assert commands == ["make demo", "make test"]
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    assert [name for name in commands if f"\n{name.removeprefix('make ')}: " not in makefile] == []
+
+
+def test_front_page_leads_to_every_page_and_example():
+    front = ROOT / "docs" / "index.md"
+    text = front.read_text("utf-8")
+    assert [page.name for page in PAGES[1:] if page != front and f"({page.name})" not in text] == []
+    examples = [path.name for kind in ("*.py", "*.ipynb") for path in (ROOT / "examples").glob(kind)]
+    assert [name for name in examples if f"(../examples/{name})" not in text] == []
 
 
 def test_gallery_leads_to_every_page_and_shows_every_picture():

@@ -20,7 +20,8 @@ from website import navigation, reference  # noqa: E402
 from website.links import anchors, is_external, links, rewritten, slug  # noqa: E402
 from website.maths import with_maths  # noqa: E402
 from website.notebooks import converted  # noqa: E402
-from website.pages import Page, Pages, SiteError, collect, place_of, with_large_pictures  # noqa: E402
+from website.pages import Page, Pages, SiteError, collect, place_of, with_large_pictures, with_sources  # noqa: E402
+from website.typeset import MARK, typeset  # noqa: E402
 
 SOURCES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
@@ -55,6 +56,43 @@ def test_links_in_the_repository_lead_to_files_and_headings(path):
 
 def test_links_in_the_site_lead_to_pages_and_headings(pages):
     assert pages.faults() == []
+
+
+PRINTING = """# Here
+
+```python
+from armdyn import Robot
+
+equations = Robot.load("planar").equations()
+print("for planar, b12 =", equations.B[0, 1])
+print("B =", equations.B)
+print("two joints")
+```
+
+{mark}```text
+as a forge shows it
+```
+"""
+
+
+def test_formulas_that_a_page_prints_are_typeset_where_it_says_so():
+    left_alone = PRINTING.format(mark="")
+    assert typeset(left_alone) == left_alone
+    page = typeset(PRINTING.format(mark="<!-- typeset -->\n"))
+    assert "as a forge shows it" not in page
+    entry, matrix = re.findall(r'<div class="typeset">(.*?)</div>', page, re.DOTALL)
+    assert "<span>for planar, </span>" in entry
+    assert "<msub><mi>b</mi><mn>12</mn></msub></mtd><mtd><mo>=</mo>" in entry
+    assert matrix.count("<mtr>") == 2
+    assert matrix.startswith('<math display="block"><mi>B</mi><mo>=</mo>')
+    assert page.rstrip().endswith("```text\ntwo joints\n```")
+
+
+def test_only_what_a_page_prints_is_typeset():
+    """The mark stands right above a block of text."""
+    for path in SOURCES:
+        text = path.read_text("utf-8")
+        assert text.count(f"{MARK}\n```text\n") == text.count(f"\n{MARK}\n"), path.name
 
 
 def test_navigation_has_every_page_once(pages):
@@ -184,7 +222,21 @@ def test_files_of_the_repository_have_their_places_in_the_site():
 
 def test_pictures_that_stand_alone_lead_to_themselves():
     text = "![a](f/a.svg)\n\nin a line ![b](b.svg)\n"
-    assert with_large_pictures(text) == "[![a](f/a.svg)](f/a.svg)\n\nin a line ![b](b.svg)\n"
+    front = with_large_pictures(Pages({"index.md": Page("index.md", text)}, {})).pages["index.md"]
+    assert front.text == "[![a](f/a.svg)](f/a.svg)\n\nin a line ![b](b.svg)\n"
+
+
+def test_a_picture_may_have_another_for_the_dark():
+    pages = Pages({"a.md": Page("a.md", "![a](f/a.png)\n\n![b](f/b.png)\n")}, {"f/a-dark.png": ROOT})
+    light, dark = "[![a](f/a.png#only-light)](f/a.png)", "[![a](f/a-dark.png#only-dark)](f/a-dark.png)"
+    assert with_large_pictures(pages).pages["a.md"].text == f"{light} {dark}\n\n[![b](f/b.png)](f/b.png)\n"
+
+
+def test_pages_lead_to_their_sources():
+    pages = Pages({"gallery/index.md": Page("gallery/index.md", "# G\n", "docs/gallery/index.md")}, {})
+    page = with_sources(pages).pages["gallery/index.md"]
+    assert 'href="../sources/docs/gallery/index.md.txt"' in page.text
+    assert page.files["sources/docs/gallery/index.md.txt"].startswith(b"# ")
 
 
 def test_formulas_are_drawn_by_the_browser_and_code_keeps_its_signs():

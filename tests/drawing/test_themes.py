@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from armdyn import Robot
-from armdyn.drawing.style import COLOURS, GREY, INK, dark, svg
+from armdyn.drawing.style import CAUSE_COLOURS, COLOURS, GREY, INK, cause_variables, dark, readable, svg
 from armdyn.report import plot_arm
+from armdyn.report.sections.live import PARTS
 
 PAPER = "#17191c"
 
@@ -33,6 +34,18 @@ def test_lines_and_words_are_as_easy_to_see_on_dark_paper_as_on_white(shade):
     on_white, on_dark = contrast(shade, "#ffffff"), contrast(dark(shade), PAPER)
     assert on_dark > 4.5
     assert on_dark == pytest.approx(on_white, rel=0.03) or on_dark > 12
+
+
+def test_causes_have_colours_of_their_own_that_are_seen_on_white_and_on_dark():
+    """3 : 1 is what WCAG 2 asks of graphics."""
+    assert tuple(CAUSE_COLOURS) == PARTS
+    for k, shade in enumerate(CAUSE_COLOURS.values()):
+        assert contrast(shade, "#ffffff") >= 3
+        assert contrast(dark(shade), PAPER) > 2.95
+        assert f"--part-{k}:{shade};" in cause_variables()
+        assert f"--part-{k}:{dark(shade)};" in cause_variables(night=True)
+        assert contrast(readable(shade), "#ffffff") >= 4.5
+    assert len({dark(shade) for shade in CAUSE_COLOURS.values()}) == len(PARTS)
 
 
 def test_dark_colours_differ_from_each_other_and_white_becomes_paper():

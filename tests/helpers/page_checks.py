@@ -40,6 +40,11 @@ class Elements(HTMLParser):
         return [attributes for name, attributes in self.found if name == tag]
 
     @property
+    def sections(self):
+        """Their ids."""
+        return [attributes["id"] for attributes in self.all("section")]
+
+    @property
     def words(self):
         return " ".join(" ".join(self.text).split())
 

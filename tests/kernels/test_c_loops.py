@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from armdyn.kernels.c import loop_source
+from armdyn.kernels.c_package import Language, loop_function, package
 from armdyn.motion.timing.passes import passes
 from armdyn.program import record
 from armdyn.program.evaluate import evaluate_loop
@@ -22,9 +22,15 @@ needs_compiler = pytest.mark.skipif(CC is None, reason="no C compiler on this ma
 POINTER = ctypes.POINTER(ctypes.c_double)
 
 
+def source_of(loop: Loop, scalar: str = "double", meanings=None, title="a loop", prefix="my"):
+    """The package of a loop."""
+    language = Language(scalar)
+    return package(title, prefix, [], language, [loop_function(prefix, loop, language, meanings or {})])
+
+
 def compiled(loop: Loop, folder: Path):
     """The function of a loop, from strict C."""
-    loop_source("a loop", "my", loop).write(folder)
+    source_of(loop).write(folder)
     command = [CC, *STRICT, "-shared", "-fPIC", "my.c", "-lm", "-o", "my.so"]
     subprocess.run(command, cwd=folder, check=True)
     return getattr(ctypes.CDLL(str(folder / "my.so")), f"my_{loop.name}")
@@ -103,7 +109,7 @@ def test_one_question_has_one_form() -> None:
     x = Local("x", 3)
     body = (Ask("torque", 0, (x[:2],), x[2]), Ask("torque", 0, (x[:1],), x[2]))
     with pytest.raises(ValueError, match="'torque' is asked with"):
-        loop_source("a loop", "my", Loop("two", (), (), body, {}))
+        source_of(Loop("two", (), (), body, {}))
 
 
 @needs_compiler
@@ -133,7 +139,7 @@ def test_header_says_what_is_what() -> None:
         "state": "position [rad] and velocity [rad/s]",
         "torque": "the controller",
     }
-    source = loop_source("a pendulum */", "pend", asking(), meanings=meanings)
+    source = source_of(asking(), "double", meanings, "a pendulum */", "pend")
     for text in (
         "steps: how many steps",
         "state[1][2]: position [rad] and velocity [rad/s] (read and written)",
@@ -150,5 +156,5 @@ def test_header_says_what_is_what() -> None:
 def test_single_precision_compiles(tmp_path: Path) -> None:
     for name, make in LOOPS.items():
         folder = tmp_path / name
-        loop_source("a loop", "my", make(), "float").write(folder)
+        source_of(make(), "float").write(folder)
         subprocess.run([CC, *STRICT, "-Wdouble-promotion", "-c", "my.c"], cwd=folder, check=True)

@@ -197,6 +197,14 @@ def test_where_the_layout_is_not_known(monkeypatch, fresh_cache):
     np.testing.assert_array_equal(tau, Robot.load("scara").inverse_dynamics(q, qd, qdd))
 
 
+def test_a_tuple_with_its_entries_elsewhere_is_noticed(monkeypatch):
+    """As between Python 3.13 and 3.14."""
+    known = layout_is_known.__wrapped__
+    assert known()
+    monkeypatch.setattr(compiled_module, "_ENTRIES", compiled_module._ENTRIES - 8)
+    assert not known()
+
+
 @pytest.mark.parametrize("first", [True, False])
 def test_known_and_unknown_layouts_share_a_cache(monkeypatch, fresh_cache, first):
     """Builds of Python may share the folder."""

@@ -19,8 +19,9 @@ from armdyn import (
     simulate,
     time_optimal,
 )
-from armdyn.drawing.curves import joint_title, spread
-from armdyn.drawing.style import COLOURS, DASHES, svg
+from armdyn.drawing.curves import joint_title, spread, titled
+from armdyn.drawing.sheet import columns_for_narrow
+from armdyn.drawing.style import CAUSE_COLOURS, COLOURS, DASHES, folding, svg
 from armdyn.motion.trajectory import Trajectory
 from armdyn.report import (
     ReportError,
@@ -172,7 +173,11 @@ def test_lines_of_a_panel_differ_in_dash_and_colour(planar):
         for panel in figure.axes:
             shown = [line for line in curves(panel) if line.get_label() != "total"]
             assert len({str(line._dash_pattern) for line in shown}) == len(shown)
-            assert len({line.get_color() for line in shown}) == len(shown)
+            causes = [line.get_label().partition(", joint")[0] for line in shown]
+            if causes[0] in CAUSE_COLOURS:  # a colour for each cause
+                assert [line.get_color() for line in shown] == [CAUSE_COLOURS[name] for name in causes]
+            else:
+                assert len({line.get_color() for line in shown}) == len(shown)
     assert len(set(COLOURS)) == len(COLOURS)
     assert len({str(dash) for dash in DASHES}) == len(DASHES)
     assert gcd(len(COLOURS), len(DASHES)) == 1  # all pairs come up before one comes again
@@ -322,3 +327,50 @@ def test_labels_that_are_moved_away_have_a_piece_of_their_line(planar):
         labels = {text.get_text(): text.xy[1] for text in panel.texts if text.get_text()}
         assert labels.keys() == drawn.keys()
         assert {name: heights[y] for name, y in labels.items()} == drawn
+
+
+def test_small_parts_are_one_curve_and_all_curves_add_up_to_the_torque(planar):
+    robot, motion = planar
+    for smallest in (0.0, 0.05, 0.3):
+        figure = plot_contributions(robot, motion, smallest=smallest)
+        for panel in figure.axes:
+            drawn = {line.get_label(): line for line in curves(panel)}
+            total = drawn.pop("total").get_ydata()
+            np.testing.assert_allclose(sum(x.get_ydata() for x in drawn.values()), total, atol=1e-9 * 4000)
+            gathered = drawn.pop("smaller parts", None)
+            sizes = [np.abs(x.get_ydata()).max() for x in drawn.values()]
+            if gathered is not None:
+                assert min(sizes) >= smallest * max(np.abs(total).max(), *sizes) > 0
+    every = plot_contributions(robot, motion, smallest=0).axes[0]
+    assert len(curves(every)) > len(curves(plot_contributions(robot, motion, smallest=0.3).axes[0]))
+
+
+def test_a_title_of_many_letters_stands_in_two_lines_and_keeps_both_ends():
+    assert titled("joint", 2, "elbow") == "joint 3, elbow"
+    assert titled("motor", 9, "right_upper_shoulder", 24) == "motor 10\nright_upper_shoulder"
+    long = titled("motor", 0, "left_" + "x" * 60 + "_elbow", 24).split("\n")[1]
+    assert len(long) == 24
+    assert long.startswith("left_")
+    assert long.endswith("_elbow")
+
+
+def test_columns_of_a_figure_stand_below_each_other_in_a_narrow_place(planar):
+    """Every panel and the legend lie in one part each; nothing is in the picture twice."""
+    robot, motion = planar
+    figure = plot_trajectory(robot, motion)
+    text = svg(figure, themed=True)
+    boxes = columns_for_narrow(figure)
+    folded, width, height = folding(text, boxes)
+    ET.fromstring(folded)
+    assert len(boxes) == 2
+    assert width < 0.6 * 72 * figure.get_size_inches()[0]
+    assert height > 72 * figure.get_size_inches()[1]
+    assert len(folded) < len(text) + 1200
+    assert folded.count('<use xlink:href="#figure_1"/>') == len(boxes)
+    renderer, top = figure._get_renderer(), 72 * figure.get_size_inches()[1]
+    for panel in figure.axes:
+        extent = panel.get_tightbbox(renderer)
+        x0, x1, y0, y1 = (72 / figure.dpi * v for v in (extent.x0, extent.x1, extent.y0, extent.y1))
+        inside = [x <= x0 and x1 <= x + w and y <= top - y1 and top - y0 <= y + h for x, y, w, h in boxes]
+        assert inside.count(True) == 1
+    assert columns_for_narrow(plot_contributions(robot, motion)) == []  # one column

@@ -1,6 +1,7 @@
 """Reports: whole, self-contained, escaped, the same every time, for every robot."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -8,23 +9,36 @@ import numpy as np
 import pytest
 
 import armdyn
-from armdyn import ArmdynError, PhysicsWarning, Robot, Trajectory, bundled_robots
+from armdyn import (
+    ArmdynError,
+    PhysicsWarning,
+    Robot,
+    Trajectory,
+    bundled_robots,
+    exceeded_limits,
+    motor_loads,
+    time_optimal,
+)
 from armdyn.report import write_report
-from armdyn.report.page import Page, paragraph
+from armdyn.report.page import Page, cited, paragraph
 from armdyn.report.report import SECTIONS, Section
 from armdyn.report.robot_tables import links_table, motors_table
 from armdyn.report.sections.equations import write_equations
 from armdyn.report.sections.motors import write_motors
+from armdyn.report.sections.robot import write_description
+from armdyn.report.sections.summary import answers
 from armdyn.report.subject import Subject
+from armdyn.robot.joints import joint_limits
 from arms import quietly, slowly
 from golden_messages import golden_error
-from page_checks import check_page
+from page_checks import Elements, check_page
 
 NUMERIC = ["robot", "description", "equations", "motion", "torques", "scaling"]
 NUMERIC += ["ellipsoids", "rotors", "simulation", "operations"]
 
 
 DAY = "2026-11-16"
+PERCENT = "\N{NO-BREAK SPACE}%"
 
 
 def written(robot, folder, *arguments, **options):
@@ -80,7 +94,7 @@ def sections_of(robot):
 
 def check_whole(robot, text):
     page = check_page(text)
-    assert [x for x in page.ids if not x.startswith("figure-")] == sections_of(robot)
+    assert page.sections == sections_of(robot)
     assert len(text) < 3_000_000
     assert len(page.all("img")) >= 7
     assert robot.name in page.words
@@ -95,6 +109,64 @@ def test_report_of_the_planar_arm_gives_the_numbers_of_the_book(planar_page):
     assert "0.734 s instead of 0.5 s" in page.words
     assert "terms compared" in page.words
     assert len(page.all("math")) > 20
+
+
+def test_the_summary_has_the_numbers_of_the_verbs(tmp_path, only):
+    """The largest share of a limit, least time, energy and warnings, each found by its own verb."""
+    robot = Robot.load("puma560")
+    motion = Trajectory.quintic([0.0, 0.5, -0.4, 0.1, 0.3, 0], [1.2, 1.1, 0.5, -0.8, 0.9, 1], duration=0.6)
+    share, least, energy, warned = answers(Subject.of(robot, motion))
+    at = motion.with_step(0.6 / 400).samples()
+    torque, limits = robot.inverse_dynamics(at.q, at.qd, at.qdd), joint_limits(robot)
+    ratios = np.hstack([np.abs(torque) / limits.torque, np.abs(at.qd) / limits.velocity])
+    _, column = np.unravel_index(int(ratios.argmax()), ratios.shape)
+    assert column < robot.n
+    assert share.value == f"{100 * ratios.max():.3g}{PERCENT}"
+    assert share.remark.startswith(f"torque of joint {column + 1} (")
+    assert share.alarming == (ratios.max() > 1)
+    assert least.value == f"{time_optimal(robot, motion).duration:.4g} s"
+    assert energy.value == f"{float(motor_loads(robot, motion).total_energy):.3g} J"
+    beyond = len(exceeded_limits(robot, motion))
+    assert warned.value == str(beyond + len(robot.warnings))
+    assert (f"{beyond} limit" in warned.remark) == bool(beyond)
+    only("robot", "torques")
+    page = written(robot, tmp_path, motion)
+    assert f'<a href="#torques">{share.value}</a>' in page
+    assert page.index('class="answers"') < page.index("<main")
+
+
+def test_numbers_of_the_book_lead_to_its_name(planar_page):
+    page = check_page(planar_page)
+    assert [a for a in page.all("a") if a["href"] == "#book"]
+    assert page.words.count("Robotics: Modelling, Planning and Control") == 1
+    assert cited("as (7.42) & figure 7.6") == (
+        'as <a href="#book">(7.42)</a> &amp; <a href="#book">figure 7.6</a>'
+    )
+
+
+def test_dry_friction_of_two_directions_is_written_as_two_numbers():
+    """Each is the torque of friction there, without what grows with speed."""
+    robot = Robot.load("puma560")
+    text = "".join(str(part) for part in write_equations(Subject.of(robot)))
+    start = text.index("Friction torques")
+    found = re.findall(r"<mn>([−\d.]+)</mn></mtd><mtd>.*?<mo>&(gt|lt);", text[start:])
+    v = 1e-9
+    for sign, kind in ((1, "gt"), (-1, "lt")):
+        tau = robot.friction(sign * v * np.ones(6))
+        shown = [float(number.replace("−", "-")) for number, side in found if side == kind]
+        np.testing.assert_allclose(shown, tau, rtol=6e-5)
+    assert "sgn" not in text[start : text.index("What was proved")]
+
+
+def test_links_that_are_frames_only_are_folded():
+    links = [{**LINK, "name": "rod"}]
+    helpers = [{"name": f"frame {k}", "joint": "fixed", "parent": "rod"} for k in range(4)]
+    robot = quietly(lambda: Robot.from_dict(arm(*links, *helpers)))
+    text = "".join(str(part) for part in write_description(Subject.of(robot)))
+    summary = "<summary>3 links without mass that are fixed to others</summary>"  # the fourth is the tip
+    assert text.count(summary) == 2
+    page = Elements(text)
+    assert len(page.all("details")) == 2
 
 
 def test_the_head_says_when_with_what_and_from_which_file(planar_page, tmp_path, only):
@@ -165,7 +237,7 @@ def test_impossible_torques_and_warnings_are_said_and_the_rest_is_there(sections
         )
     page = check_page(written(robot, tmp_path))
     assert "Scaling the motion linearly is not possible: joint 1 ('rod')" in page.words
-    assert [x for x in page.ids if not x.startswith("figure-")] == sections
+    assert page.sections == sections
     assert "What looks wrong in the description" in page.words
     assert robot.warnings[0] in page.words
 
@@ -176,7 +248,7 @@ def test_impossible_torques_and_warnings_are_said_and_the_rest_is_there(sections
 def test_degenerate_robots_get_a_report_that_says_what_is_impossible(link, tmp_path):
     page = check_page(written(quietly(lambda: Robot.from_dict(arm(link))), tmp_path))
     assert "This is not possible here" in page.words
-    assert [x for x in page.ids if not x.startswith("figure-")] == NUMERIC
+    assert page.sections == NUMERIC
 
 
 def test_friction_of_joints_and_motors_is_listed_with_the_same_names():
@@ -306,7 +378,7 @@ def test_a_section_is_one_row_of_the_list(tmp_path, monkeypatch):
     monkeypatch.setattr("armdyn.report.report.SECTIONS", (*SECTIONS, row))
     robot = Robot.load("pendulum")
     page = check_page(written(robot, tmp_path))
-    assert [x for x in page.ids if not x.startswith("figure-")] == [*sections_of(robot), "mass"]
+    assert page.sections == [*sections_of(robot), "mass"]
     assert "12 Joints 1 of them" in page.words
 
 

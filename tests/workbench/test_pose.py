@@ -7,7 +7,6 @@ import pytest
 
 from armdyn import Robot
 from armdyn.workbench.charts import joint_title
-from armdyn.workbench.tabs.pose import label
 from arms import quietly
 
 URDF = """<robot name="two joints">
@@ -40,7 +39,7 @@ def test_joints_are_called_by_their_own_names(opened, tmp_path):
     """In sliders and curves as in bars; the link is told beside."""
     (tmp_path / "arm.urdf").write_text(URDF, "utf-8")
     bench = opened(tmp_path / "arm.urdf")
-    assert [label(bench, "q", j) for j in range(2)] == ["1 shoulder", "2 elbow"]
+    assert [joint_title(bench.robot, j) for j in range(2)] == ["1 shoulder", "2 elbow"]
     assert [joint_title(bench.robot, j) for j in range(2)] == ["1 shoulder", "2 elbow"]
     hints = [field.handle.hint for field in bench.fields._fields.values()]
     assert "q of joint 1, which moves 'upper' [rad]" in hints
@@ -73,11 +72,17 @@ def test_sliders_and_torques(workbench, tmp_path, name):
 
 
 def set_rate(page, folder, name, value, count):
-    """Open a folder and fill its first field, the first of `count` that are called 1."""
-    page.page.get_by_text(folder, exact=True).click(force=True)
-    fields = page.page.locator("label").filter(has_text=re.compile("^1$")).locator("visible=true")
-    page.wait(lambda: fields.count() == count, f"{folder} to open")
-    page.fill("1", value)
+    """Open a folder and fill its first field, before the others of the first joint."""
+    robot = page.bench.robot
+    first = f"1 {robot.model.coordinates[0].joint_label}"
+    page.page.get_by_text(re.compile(f"^{folder} ")).click(force=True)
+    fields = page.page.locator("label").filter(has_text=re.compile(f"^{re.escape(first)}$"))
+    fields = fields.locator("visible=true")
+    page.wait(lambda: fields.count() == count + 1, f"{folder} to open")
+    row = fields.nth(1).locator("xpath=ancestor::div[contains(@class, 'mantine-Flex-root')][1]")
+    field = row.locator("input[type=text], input[type=number], input[inputmode]").last
+    field.fill(f"{value}")
+    field.press("Enter")
     page.wait(lambda: abs(getattr(state(page), name)[0] - value) < 1e-3, folder)
 
 

@@ -84,13 +84,13 @@ def test_everything_can_be_shown(workbench):
     core = page.bench._bench
     for label in ("Joint numbers", "Frames", "Names", "Centres of mass", "Inertia ellipsoids"):
         switch(page, label)
-    for label in ("Velocity", "Force", "Acceleration", "Turn too", "Dark", "Shadows", "Solids", "Motors"):
+    for label in ("Velocity", "Force", "Acceleration", "Turn too", "Shadows", "Solids", "Motors"):
         switch(page, label)
     nodes = core.scene._handle_from_node_name
     page.wait(lambda: "/tip/acceleration" in nodes and nodes["/tip/acceleration"].visible, "an ellipsoid")
     page.wait(lambda: "/arm/body_2/shells_1" in nodes, "an inertia ellipsoid")
     said = page.page.inner_text("[data-armdyn=no-ellipsoid]")  # of the forearm as it was measured
-    assert said == "No ellipsoid: no body has the moments of forearm"
+    assert said == "No ellipsoid: no body can have the inertia that is given for forearm"
     core.change(q=core.moment.q + 0.1)
     expected = dynamic_manipulability(robot, page.bench.q, weights=joint_limits(robot).torque).lengths
 
@@ -100,7 +100,7 @@ def test_everything_can_be_shown(workbench):
 
     page.wait(lambda: axes().shape == (3,) and np.allclose(axes(), expected, rtol=1e-9), "its axes")
     assert not any(node.visible for path, node in nodes.items() if re.match(r".*/(link|motor)_\d+$", path))
-    for label in ("Velocity", "Frames", "Dark", "Drag the tip", "Ground"):
+    for label in ("Velocity", "Frames", "Drag the tip", "Ground"):
         switch(page, label)
     page.wait(lambda: not nodes["/tip/velocity"].visible and not nodes["/ground"].visible, "switches")
     for name in ("Front", "Side", "Top", "Home"):

@@ -44,12 +44,12 @@ def test_without_a_graphics_card_they_come_less_often_but_the_last_one_comes(ben
 
 
 def test_a_page_says_that_it_has_no_graphics_card(bench):
-    assert not bench.unaided()
+    assert not bench.unaided
     port = bench.server.get_port()
     with socket.create_connection(("127.0.0.1", port), timeout=10) as line:
         line.sendall(f"GET {UNAIDED} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
         assert line.recv(64).startswith(b"HTTP/1.1 200")
-    assert bench.unaided()
+    assert bench.unaided
 
 
 def slider(bench):

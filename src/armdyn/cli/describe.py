@@ -234,7 +234,9 @@ def _coupling_lines(robot: Robot) -> list[str]:
     lines, closed = [], bool(robot.model.loops)
     for coupling in (robot.opened() if closed else robot).equations().rotor_couplings():
         where = f"motor of '{coupling.link}' on '{coupling.carrier}'"
-        text = "" if coupling.speed is None else f" = {coupling.speed}"
+        text = " = 0" if coupling.uncoupled else ""
+        if coupling.speed is not None:
+            text = f" = {coupling.speed}"
         shown = text if len(text) <= 83 else text[:80] + "..."
         verdict = "exact" if coupling.diagonal_is_exact else "not exact"
         if closed and not coupling.diagonal_is_exact:

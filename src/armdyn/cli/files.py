@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from shlex import quote
 from typing import Annotated, TypeVar
+from zipfile import ZipFile
 
 import typer
 
@@ -183,18 +184,23 @@ def export_c(
         ),
     ] = "",
     single: Annotated[bool, typer.Option("--float", help="float instead of double.")] = False,
+    no_libm: Annotated[
+        bool, typer.Option("--no-libm", help="Sines and roots of its own: no library is needed.")
+    ] = False,
     prefix: Annotated[str | None, typer.Option(help="Prefix of names; default: the robot's name.")] = None,
 ) -> None:
-    """Write C99 that needs libm only: a header, a source and a small test program."""
+    """Write a package of C99: header, source, C++ wrapper, test, CMake file and README."""
     _check_folder(output, robot.source)
     loaded = robot.load()
     names = "all" if functions == "all" else name_list(functions)
-    source = loaded.export_c(names, name_list(inputs), prefix=prefix, scalar="float" if single else "double")
+    scalar = "float" if single else "double"
+    source = loaded.export_c(names, name_list(inputs), prefix=prefix, scalar=scalar, libm=not no_libm)
     paths = source.write(output)
     for path in paths:
         say(f"wrote {path}")
-    folder, files = quote(str(output)), f"{paths[1].name} {paths[2].name}"
-    say(f"test it: cd {folder} && cc -std=c99 -O2 {files} -lm -o test && ./test")
+    folder, files = quote(str(output)), f"{paths[1].name} {paths[2].name}{' -lm' * (not no_libm)}"
+    say(f"test it: cd {folder} && cc -std=c99 -O2 {files} -o test && ./test")
+    say("or with CMake: cmake -B build && cmake --build build && ctest --test-dir build")
 
 
 @takes_robot
@@ -228,6 +234,27 @@ def export_matlab(
     say(f"test it: cd {quote(str(output))} && octave {test}.m  (in MATLAB: {test})")
 
 
+@takes_robot
+def export_fmu(
+    robot: GivenRobot,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write, such as arm.fmu.")],
+    version: Annotated[str, typer.Option("--fmi", help="The version of FMI: 3.0 or 2.0.")] = "3.0",
+    sources: Annotated[
+        bool, typer.Option("--sources", help="Write C sources only, without a library for this machine.")
+    ] = False,
+) -> None:
+    """Write an FMU for Simulink and other tools: the arm's motion, with sticking friction and limits."""
+    check_output(output, robot.source)
+    if output.suffix.lower() != ".fmu":
+        raise ArmdynError(f"--output: expected a name that ends in .fmu, found '{output}'")
+    loaded = robot.load()
+    loaded.export_fmu(output, version=version, binary=False if sources else None)
+    with ZipFile(output) as archive:
+        libraries = [name.split("/")[1] for name in archive.namelist() if name.startswith("binaries/")]
+    inside = f"a library for {', '.join(libraries)} and C sources" if libraries else "C sources only"
+    say(f"wrote {output}: FMI {version}, model exchange and co-simulation, {inside}")
+
+
 def _check_folder(output: Path, robot: str) -> None:
     """Refuse, before the work begins, a folder that cannot be made or where the robot file would be lost."""
     check_folder(output)
@@ -242,3 +269,4 @@ export = typer.Typer(
 export.callback()(lambda: None)  # "export c" stays two words with one kind of code
 export.command("c", cls=VerbCommand)(export_c)
 export.command("matlab", cls=VerbCommand)(export_matlab)
+export.command("fmu", cls=VerbCommand)(export_fmu)

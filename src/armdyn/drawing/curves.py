@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.transforms import Affine2D, ScaledTranslation, Transform, blended_transform_factory
 from scipy.optimize import isotonic_regression
 
-from armdyn.drawing.style import COLOURS, DASHES, GREY, Dash
+from armdyn.drawing.style import CAUSE_COLOURS, COLOURS, DASHES, GREY, Dash, readable
 from armdyn.robot import Robot
 from armdyn.robot.joints import UNITS, Units, joint_units
 
@@ -40,6 +40,11 @@ def curve(panel: Axes, t: np.ndarray, y: np.ndarray, k: int, label: str = "", **
     kept = thinned(y, 2 * _STRETCHES + 2, 4 * _STRETCHES)
     (line,) = panel.plot(t[kept], y[kept], label=label, **shown)
     return line
+
+
+def cause_look(name: str, k: int) -> dict[str, Any]:
+    """How curve number k, torques by a cause, is drawn: "inertia, joint 2" has the colour of inertia."""
+    return {"color": CAUSE_COLOURS.get(name.partition(",")[0], GREY), "linestyle": dash(k)}
 
 
 def thinned(y: np.ndarray, most: int, unless: int | None = None) -> np.ndarray:
@@ -112,7 +117,7 @@ def end_labels(panel: Axes, lines: Sequence[Line2D]) -> None:
             str(line.get_label()),
             (_LEADER + (_SAMPLE + 4 if sampled else 2), float(place)),
             xycoords=beside,
-            color=GREY if line.get_color() == TOTAL["color"] else line.get_color(),
+            color=readable(str(line.get_color())),
             va="center",
             fontsize=8.5,
             annotation_clip=False,
@@ -224,8 +229,15 @@ def joint_title(robot: Robot, joint: int) -> str:
     return titled("joint", joint, robot.model.coordinates[joint].joint_label)
 
 
-def titled(kind: str, k: int, name: str) -> str:
-    """Number k of a kind, counted from 0, and, where the figures' font has its letters, its link."""
-    drawable = name.isprintable() and all(ord(c) < 0x250 for c in name)
-    shown = name if len(name) <= 32 else name[:31] + "…"
-    return f"{kind} {k + 1}, {shown}" if drawable else f"{kind} {k + 1}"
+def titled(kind: str, k: int, name: str, line: int = 40) -> str:
+    """Number k of a kind, counted from 0, and, where the figures' font has its letters, its link.
+
+    A title of more letters than a line has stands in two; of a long name the middle is left out, as robots
+    with two arms tell their joints apart at both ends.
+    """
+    if not (name.isprintable() and all(ord(c) < 0x250 for c in name)):
+        return f"{kind} {k + 1}"
+    most = min(line, 32)
+    shown = name if len(name) <= most else f"{name[: most // 2]}…{name[most // 2 + 1 - most :]}"
+    title = f"{kind} {k + 1}, {shown}"
+    return title if len(title) <= line else f"{kind} {k + 1}\n{shown}"

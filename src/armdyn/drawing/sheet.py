@@ -16,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.backend_bases import FigureManagerBase
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure, SubFigure
+from matplotlib.transforms import Bbox
 
 from armdyn.drawing.errors import ReportError
 from armdyn.drawing.style import STYLE, WIDTH
@@ -210,3 +211,45 @@ def whole(place: Figure | SubFigure | None) -> Figure:
     while isinstance(place, SubFigure):
         place = place.figure
     return place
+
+
+# ---- parts of a figure that stand one below the other on a narrow screen ---------------------------------
+
+Box: TypeAlias = tuple[
+    float, float, float, float
+]  # of a figure, from its upper left corner: x, y, width, height
+_AIR = 2.0  # points around a part
+
+
+def columns_for_narrow(figure: Figure) -> list[Box]:
+    """The columns of panels of a figure that was drawn, then those of its legend, in points.
+
+    None of a figure that cannot be divided: one column, a panel below several, a bar of colours.
+    """
+    panels = [(panel, panel.get_subplotspec()) for panel in figure.axes if panel.axison]
+    cells = [cell.colspan for _, cell in panels if cell is not None]
+    if len(cells) < len(panels) or any(len(x) > 1 for x in cells) or len({x.start for x in cells}) < 2:
+        return []
+    renderer = figure._get_renderer()  # type: ignore[attr-defined]
+    found = []
+    for k in sorted({x.start for x in cells}):
+        own = (p.get_tightbbox(renderer) for (p, _), x in zip(panels, cells, strict=True) if x.start == k)
+        found.append(_box(figure, Bbox.union([x for x in own if x is not None])))
+    for legend in figure.legends:
+        whole, texts = legend.get_window_extent(renderer), legend.get_texts()
+        sample = (
+            (legend.handlelength + legend.handletextpad) * float(texts[0].get_fontsize()) * figure.dpi / 72
+        )
+        starts = sorted({round(text.get_window_extent(renderer).x0 - sample) for text in texts})
+        ends = [*starts[1:], whole.x1]
+        found += [
+            _box(figure, Bbox([[a, whole.y0], [b, whole.y1]])) for a, b in zip(starts, ends, strict=True)
+        ]
+    return found
+
+
+def _box(figure: Figure, x: Bbox) -> Box:
+    """In points, with some air."""
+    point, height = 72 / figure.dpi, float(figure.get_size_inches()[1]) * 72
+    left, top = x.x0 * point - _AIR, height - x.y1 * point - _AIR
+    return left, top, x.width * point + 2 * _AIR, x.height * point + 2 * _AIR

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache, wraps
 from io import BytesIO
 from typing import Any, ParamSpec, TypeAlias
@@ -36,6 +36,21 @@ DASHES: tuple[Dash, ...] = (
     (0, (2.5, 1.4, 1.2, 1.4)),
     (0, (12, 2, 3, 2)),
 )
+
+# Torques by cause, in the order of `Contributions.parts`: one palette for figures, live reports and the
+# workbench. Found by a search: as far apart as possible also for readers who see no red or no green, and none
+# fainter than 3 : 1 on white.
+CAUSE_COLOURS = {
+    "inertia": "#3061b9",
+    "centrifugal": "#2b96d6",
+    "Coriolis": "#2f8768",
+    "gravity": "#bc6b01",
+    "springs": "#899a60",
+    "viscous friction": "#b86ca9",
+    "dry friction": "#6d311a",
+    "rotor coupling": "#5d3880",
+    "tip wrench": "#57605f",
+}
 
 STYLE: Any = {
     "font.family": "sans-serif",
@@ -133,6 +148,37 @@ def svg(figure: Figure, themed: bool = False) -> str:
     return _themed(text) if themed else text
 
 
+_GAP = 6.0  # points between parts that stand one below the other
+
+
+def folding(text: str, boxes: Sequence[tuple[float, float, float, float]]) -> tuple[str, float, float]:
+    """An SVG that shows its parts one below the other where its place is higher than wide; size of these.
+
+    Parts are boxes (x, y, width, height) in it; they stand side by side as far as the widest one leaves room.
+    Nothing is in it twice: the parts are views of the whole.
+    """
+    width, placed = max(box[2] for box in boxes), []
+    x = y = row = 0.0
+    for box in boxes:
+        if x and x + box[2] > width:
+            x, y, row = 0.0, y + row + _GAP, 0.0
+        view = " ".join(f"{v:.2f}" for v in box)
+        place = f'x="{x:.2f}" y="{y:.2f}" width="{box[2]:.2f}" height="{box[3]:.2f}"'
+        placed.append(f'<svg {place} viewBox="{view}"><use xlink:href="#figure_1"/></svg>')
+        x, row = x + box[2], max(row, box[3])
+    height = y + row
+    start, end = text.index(">") + 1, text.rindex("</svg>")
+    found = re.search(r'viewBox="0 0 (\S+) (\S+)"', text[:start])
+    assert found
+    ratio = round(1000 * np.sqrt(width / height * float(found[1]) / float(found[2])))
+    style = f"<style>.n{{display:none}}@media (max-aspect-ratio:{ratio}/1000)"
+    style += "{.w{display:none}.n{display:inline}}</style>"
+    head = re.sub(r' (width|height)="[^"]*"| viewBox="[^"]*"', "", text[:start])
+    inside = f'<svg class="w" {found[0]}>{text[start:end]}</svg>'
+    narrow = f'<svg class="n" viewBox="0 0 {width:.2f} {height:.2f}">{"".join(placed)}</svg>'
+    return f"{head}{style}{inside}{narrow}</svg>", width, height
+
+
 def _themed(text: str) -> str:
     """Colours become names, with one value for a light page and one for a dark page."""
     names = {shade: f"--c{shade[1:]}" for shade in sorted(set(_COLOUR.findall(text)))}
@@ -142,6 +188,17 @@ def _themed(text: str) -> str:
     named = _COLOUR.sub(lambda found: f"var({names[found[0]]})", text)
     end = named.index(">") + 1
     return named[:end] + "\n " + style + named[end:]
+
+
+def readable(shade: str) -> str:
+    """The colour for words; grey where it is too pale for them, with less than the 4.5 : 1 of WCAG 2."""
+    return shade if 1.05 / (_luminance(_rgb(shade)) + 0.05) >= 4.5 else GREY
+
+
+def cause_variables(night: bool = False) -> str:
+    """The colours of causes as variables of a style sheet, --part-0 and so on; those of a dark page."""
+    shades = (dark(shade) if night else shade for shade in CAUSE_COLOURS.values())
+    return "".join(f"--part-{k}:{shade};" for k, shade in enumerate(shades))
 
 
 @lru_cache(maxsize=256)

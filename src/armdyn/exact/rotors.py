@@ -46,7 +46,7 @@ class RotorCoupling:
     carrier: str
     diagonal_is_exact: bool
     uncoupled: bool
-    speed: Entry | None  # z_mᵀω in closed form; None where it is too long
+    speed: Entry | None  # z_mᵀω in closed form; None where it is too long, or the arm for any equation
 
 
 def rotor_couplings(basis: Basis) -> list[RotorCoupling]:
@@ -111,11 +111,13 @@ def _is_short(basis: Basis, rotor: Rotor) -> bool:
     joints, body = 0, rotor.carrier
     while body != FIXED_BASE:
         joints, body = joints + 1, basis.exact.bodies[body].parent
-    return basis.n <= MAX_JOINTS and joints <= _WRITTEN
+    return joints <= _WRITTEN
 
 
 def _speed(basis: Basis, i: int, uncoupled: bool) -> Entry | None:
     """z_mᵀω over the ring, where it is short; not that of a motor whose joint stands."""
+    if basis.n > MAX_JOINTS:
+        return None
     ring = basis.kinematic
     if uncoupled:
         return Entry(basis, ring.zero)

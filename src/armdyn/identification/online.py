@@ -29,7 +29,8 @@ from armdyn.identification.payload import (
     placing,
 )
 from armdyn.identification.template import exists
-from armdyn.kernels.c import CSource, Further, Words, c_source, identifier, initializer, loop_parts
+from armdyn.kernels.c import Words, identifier, initializer
+from armdyn.kernels.c_package import CSource, Further, Language, c_source, loop_function, loop_state
 from armdyn.kernels.kernel import Kernel
 from armdyn.kernels.loop_kernel import LoopKernel
 from armdyn.model.friction import TERMS
@@ -923,7 +924,12 @@ def _positive(name: str, x: Any, n: int) -> np.ndarray:
 # The same as C.
 
 
-def online_source(fit: OnlineFit, prefix: str | None = None, scalar: str = "double") -> CSource:
+SAMPLES = 8  # that a step is tested with
+
+
+def online_source(
+    fit: OnlineFit, prefix: str | None = None, scalar: str = "double", libm: bool = True
+) -> CSource:
     """`PREFIX_online(rows, settings, q, qd, tau, state)` and `PREFIX_estimate(state, prior, out1, out2)`.
 
     The first takes in a sample in each cycle of a controller, with rows = 1 and one `state` that was zero
@@ -948,7 +954,14 @@ def online_source(fit: OnlineFit, prefix: str | None = None, scalar: str = "doub
     )
     state = f"zeros before the first sample; then for the next call: {parts}"
     meanings |= {"rows": "samples", "settings": settings, "state": state}
-    declaration, functions = loop_parts(name, online_loop(sought), scalar, meanings)
+    language = Language(scalar, libm)
+    loop = online_loop(sought)
+    function = loop_function(name, loop, language, meanings)
+    kept = {"settings": ("settings", fit.settings), "state": ("memory", np.zeros(sought.width))}
+    rng = np.random.default_rng(7)
+    samples = {x: rng.uniform(-1.0, 1.0, (SAMPLES, size)) for x, size in sought.sample}
+    said = {x: text.removeprefix("of each sample, ") for x, text in meanings.items()}
+    taken = loop_state(name, loop, language, kept, samples, said)
     prior, listed = fit._known, ", ".join(fit.names)
     macros = [
         f"#define {name.upper()}_STATE {sought.width} /* numbers of the state */\n",
@@ -965,7 +978,7 @@ def online_source(fit: OnlineFit, prefix: str | None = None, scalar: str = "doub
     )
     example = np.zeros(sought.width)
     example[sought.state["factor"]] = [*(float(i == j) for i, j in sought.entries), *np.linspace(-1, 1, size)]
-    further = Further([*macros, declaration], functions, inputs={"state": example, "prior": prior})
+    further = Further(macros, [function], taken, inputs={"state": example, "prior": prior})
     programs = {"estimate": estimate_program(sought)}
     title = f"Online fit of {robot.name}"
-    return c_source(title, name, programs, joint_descriptions(robot), scalar, words, further)
+    return c_source(title, name, programs, joint_descriptions(robot), language, words, further)

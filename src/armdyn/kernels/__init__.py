@@ -1,7 +1,7 @@
 """Array functions made from the algorithms of `dynamics/`: recorded, compiled, registered with NumPy.
 
-Order: arrays, cache, c, cuda, javascript, matlab, threads, llvm/, kernel, casadi, cupy, dask, derivatives,
-jax, loop_kernel, torch.
+Order: arrays, cache, threads, llvm/, c_math, c, c_package, cuda, javascript, matlab, kernel, casadi, cupy,
+dask, derivatives, jax, loop_kernel, torch.
 """
 
 from armdyn.kernels.arrays import Shared, Specification

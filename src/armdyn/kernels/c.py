@@ -1,23 +1,20 @@
-"""Programs and loops as C99: no allocation, no dependency but libm, and a small test program beside them."""
+"""Programs and loops as functions of C99, without allocation; `c_package.py` makes packages of them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import prod
-from pathlib import Path
-from textwrap import dedent, wrap
+from textwrap import wrap
 from typing import TypeAlias
 
 import numpy as np
 
 from armdyn.expression import ArmdynError
-from armdyn.files import write_files
-from armdyn.kernels.cache import own_version
+from armdyn.kernels import c_math
 from armdyn.names import one_line
 from armdyn.program import loops
-from armdyn.program.evaluate import evaluate
 from armdyn.program.loops import rows_of
 from armdyn.program.ops import OPS
 from armdyn.program.program import Program
@@ -31,46 +28,19 @@ _KEYWORDS = """
     thread_local true typeof typeof_unqual
     and bitand bitor catch class compl delete export friend mutable namespace new not operator or private
     protected public template this throw try typename using virtual xor
+    char8_t char16_t char32_t concept const_cast consteval constinit co_await co_return co_yield decltype
+    dynamic_cast explicit reinterpret_cast requires static_cast typeid wchar_t and_eq not_eq or_eq xor_eq
     main test
-"""  # C, later C and C++, and the names of the test program
+    all clean depend edit_cache help install package rebuild_cache
+    cdecl far huge i386 interface linux near pascal small stderr stdin stdout unix
+"""  # C, later C and C++, the test program, CMake's own targets, and macros that systems have
 _HEADERS = """
     assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg
-    stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar wchar wctype
-    aux con nul prn
+    stdatomic stdbit stdbool stdckdint stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar
+    wchar wctype aux con nul prn
 """  # NAME.h would hide a standard header; the last line cannot name files on Windows
 _TAKEN = frozenset(f"{_KEYWORDS} {_HEADERS}".split())
 _LONGEST = 48  # characters of a prefix: it begins the names of files and functions
-
-
-@dataclass(frozen=True)
-class CSource:
-    """The texts of an export."""
-
-    header: str
-    source: str
-    test: str  # empty: none
-    prefix: str
-
-    def write(self, folder: str | Path) -> list[Path]:
-        """Write the files, all or none, and give their paths. The folder is created if its parent exists."""
-        folder = Path(folder)
-        made = not folder.exists()
-        try:
-            folder.mkdir(exist_ok=True)
-        except OSError as error:
-            reason = f"there is no folder '{folder.parent}'" if isinstance(error, FileNotFoundError) else None
-            raise ArmdynError(f"cannot write to '{folder}': {reason or error.strerror}") from None
-        names = {
-            f"{self.prefix}.h": self.header,
-            f"{self.prefix}.c": self.source,
-            f"test_{self.prefix}.c": self.test,
-        }
-        try:
-            return write_files({folder / name: text for name, text in names.items() if text})
-        except ArmdynError:
-            if made:
-                folder.rmdir()
-            raise
 
 
 def identifier(text: str) -> str:
@@ -88,55 +58,6 @@ class Words:
     results: Mapping[str, Sequence[str]]
 
 
-@dataclass(frozen=True)
-class Further:
-    """Text that an export has before its programs, and the inputs that these are tested with."""
-
-    declarations: Sequence[str] = ()
-    functions: Sequence[str] = ()
-    test: str = ""  # a block of the test program
-    inputs: Mapping[str, np.ndarray] = field(default_factory=dict)  # by name; others are random
-
-
-def c_source(
-    title: str,
-    prefix: str,
-    programs: Mapping[str, Program],
-    joints: Sequence[str],
-    scalar: str,
-    words: Words,
-    further: Further | None = None,
-) -> CSource:
-    """Functions `PREFIX_NAME` for programs by name, in "double" or "float"."""
-    for name, program in programs.items():
-        check_constants(name, program, scalar)
-    further = further or Further()
-    origin = provenance(title, joints, scalar)
-    declarations = [_documented(prefix, name, p, scalar, words) for name, p in programs.items()]
-    functions = [definition(prefix, name, p, scalar) for name, p in programs.items()]
-    test = _test_program(origin, prefix, programs, scalar, further)
-    return assembled(
-        origin, prefix, [*further.declarations, *declarations], [*further.functions, *functions], test
-    )
-
-
-def assembled(
-    origin: str, prefix: str, declarations: Sequence[str], functions: Sequence[str], test: str = ""
-) -> CSource:
-    """Header and source of an export from their parts."""
-    guard, declared = f"{prefix.upper()}_H", "\n".join(declarations)
-    header = f"{origin}#ifndef {guard}\n#define {guard}\n\n{declared}\n#endif\n"
-    source = f'{origin}#include "{prefix}.h"\n\n#include <math.h>\n\n' + "\n".join(functions)
-    return CSource(header, source, test, prefix)
-
-
-def provenance(title: str, joints: Sequence[str], scalar: str) -> str:
-    """A comment for the beginning of a file: what it is, and who made it."""
-    lines = [f"{title}: made by armdyn {own_version()}, {scalar} precision, C99, needs libm only."]
-    lines += [f"joint {i + 1}: {joint}" for i, joint in enumerate(joints)]
-    return comment_block(lines)
-
-
 def comment_block(lines: Sequence[str]) -> str:
     """Lines of a comment; long ones go on in the next, indented."""
     folded = [part for line in lines for part in wrap(commented(line), _WIDTH, subsequent_indent="    ")]
@@ -152,11 +73,11 @@ def commented(text: str) -> str:
 def check_constants(name: str, program: Program, scalar: str) -> None:
     """Refuse constants that overflow the type: C cannot write them."""
     for node in program.nodes:
-        if node[0] == "const" and not _fits(node[1], scalar):
+        if node[0] == "const" and not fits(node[1], scalar):
             raise ArmdynError(f"{name}: the constant {node[1]!r} cannot be written as a {scalar} of C")
 
 
-def _fits(value: float, scalar: str) -> bool:
+def fits(value: float, scalar: str) -> bool:
     return bool(np.isfinite(_rounded(value, scalar)))
 
 
@@ -165,57 +86,51 @@ def _rounded(value: float, scalar: str) -> float:
         return float(np.float32(value)) if scalar == "float" else value
 
 
-def _outputs(program: Program) -> list[tuple[str, int]]:
+def output_names(program: Program) -> list[tuple[str, int]]:
     labels = ["out"] if len(program.outputs) == 1 else [f"out{k + 1}" for k in range(len(program.outputs))]
     return [(label, prod(shape)) for label, (_, shape) in zip(labels, program.outputs, strict=True)]
 
 
-def _input_names(program: Program) -> list[tuple[str, int]]:
+def input_names(program: Program) -> list[tuple[str, int]]:
     return [(name.replace(".", "_"), size) for name, size in program.inputs]
 
 
-def _prototype(prefix: str, name: str, program: Program, scalar: str) -> str:
-    arguments = [f"const {scalar} {x}[{size}]" for x, size in _input_names(program)]
-    arguments += [f"{scalar} {x}[{size}]" for x, size in _outputs(program)]
+def prototype(prefix: str, name: str, program: Program, scalar: str) -> str:
+    arguments = [f"const {scalar} {x}[{size}]" for x, size in input_names(program)]
+    arguments += [f"{scalar} {x}[{size}]" for x, size in output_names(program)]
     return f"void {prefix}_{name}({', '.join(arguments)})"
 
 
-def _documented(prefix: str, name: str, program: Program, scalar: str, words: Words) -> str:
-    """The declaration with shapes, units and operation counts."""
-    lines = []
-    for (key, size), (x, _) in zip(program.inputs, _input_names(program), strict=True):
-        lines.append(f"{x}[{size}]: {words.inputs[key]}")
-    meanings = words.results[name]
-    for (x, size), (_, shape), meaning in zip(_outputs(program), program.outputs, meanings, strict=True):
-        dimensions = "x".join(map(str, shape)) or "scalar"
-        lines.append(f"{x}[{size}]: {meaning} ({dimensions})")
-    counts = ", ".join(f"{n} {op}" for op, n in program.counts.items())
-    lines.append(f"operations: {counts or 'none'}")
-    return comment_block(lines) + _prototype(prefix, name, program, scalar) + ";\n"
+def definition(prefix: str, name: str, program: Program, scalar: str, math: str | None = None) -> str:
+    """The function of a program: its results may not overlap its inputs.
+
+    `math` is the prefix of functions of `c_math.py`, which it calls in the place of libm's.
+    """
+    body = _statements(program, scalar, math)
+    return "\n".join([prototype(prefix, name, program, scalar), "{", *body, "}", ""])
 
 
-def definition(prefix: str, name: str, program: Program, scalar: str) -> str:
-    """The function of a program: its results may not overlap its inputs."""
-    return "\n".join([_prototype(prefix, name, program, scalar), "{", *_statements(program, scalar), "}", ""])
-
-
-def _statements(program: Program, scalar: str) -> Iterator[str]:
+def _statements(program: Program, scalar: str, math: str | None) -> Iterator[str]:
     used = {node[1] for node in program.nodes if node[0] == "input"}
     start = 0
-    for x, size in _input_names(program):
+    for x, size in input_names(program):
         if not used & set(range(start, start + size)):
             yield f"    (void){x};"
         start += size
     suffix = "f" if scalar == "float" else ""
-    places = [f"{x}[{k}]" for x, size in _input_names(program) for k in range(size)]
-    names = [x for x, _ in _outputs(program)]
+    places = [f"{x}[{k}]" for x, size in input_names(program) for k in range(size)]
+    names = [x for x, _ in output_names(program)]
     for line in straight_line(
         program,
         places,
         names,
         f"const {scalar}",
         lambda value: number(value, scalar),
-        lambda op, *arguments: OPS[op].c.format(*arguments, f=suffix),
+        lambda op, *arguments: (
+            OPS[op].c.format(*arguments, f=suffix)
+            if math is None or op not in c_math.FUNCTIONS
+            else f"{math}_{op}({', '.join(arguments)})"
+        ),
     ):
         yield f"    {line}"
 
@@ -255,68 +170,6 @@ def number(value: float, scalar: str) -> str:
     return f"({text})" if text.startswith("-") else text
 
 
-def _test_program(
-    provenance: str, prefix: str, programs: Mapping[str, Program], scalar: str, further: Further
-) -> str:
-    """Compares every function with values computed by armdyn; exits with 0 when all agree."""
-    tolerance = "1e-12" if scalar == "double" else "1e-4f"
-    fabs = "fabs" if scalar == "double" else "fabsf"
-    head = dedent(f"""\
-        #include "{prefix}.h"
-
-        #include <math.h>
-        #include <stdio.h>
-
-        static int differs(const char *name, const {scalar} *found, const {scalar} *expected, int count)
-        {{
-            int bad = 0;
-            {scalar} largest = 1;
-            for (int i = 0; i < count; ++i)
-                if ({fabs}(expected[i]) > largest)
-                    largest = {fabs}(expected[i]);
-            for (int i = 0; i < count; ++i)
-                if (!({fabs}(found[i] - expected[i]) <= {tolerance} * largest))
-                    bad = 1;
-            printf("%s: %s\\n", name, bad ? "FAILED" : "ok");
-            return bad;
-        }}
-
-        int main(void)
-        {{
-            int bad = 0;
-        """)
-    blocks = [further.test]
-    blocks += [_test_block(prefix, name, p, scalar, further.inputs) for name, p in programs.items()]
-    return provenance + head + "".join(blocks) + "    return bad;\n}\n"
-
-
-def _test_block(
-    prefix: str, name: str, program: Program, scalar: str, given: Mapping[str, np.ndarray]
-) -> str:
-    rng = np.random.default_rng(7)
-    states = [rng.uniform(-1.0, 1.0, size) for _, size in program.inputs]
-    states = [given.get(x, state) for (x, _), state in zip(program.inputs, states, strict=True)]
-    expected = [np.ravel(x) for x in evaluate(program, *states)]
-    for value in np.concatenate(expected):
-        if not _fits(float(value), scalar):
-            raise ArmdynError(
-                f"{name}: a value of its test is {value}, which cannot be written as a {scalar} of C"
-            )
-    inputs = [x for x, _ in _input_names(program)]
-    outputs = _outputs(program)
-    lines = ["    {"]
-    lines += [
-        f"        {constant_array(scalar, x, values)}" for x, values in zip(inputs, states, strict=True)
-    ]
-    for (x, size), values in zip(outputs, expected, strict=True):
-        lines.append(f"        {constant_array(scalar, f'{x}_expected', values)}")
-        lines.append(f"        {scalar} {x}[{size}];")
-    arguments = ", ".join([*inputs, *(x for x, _ in outputs)])
-    lines.append(f"        {prefix}_{name}({arguments});")
-    lines += [f'        bad |= differs("{name} {x}", {x}, {x}_expected, {size});' for x, size in outputs]
-    return "\n".join([*lines, "    }", ""])
-
-
 def constant_array(scalar: str, name: str, values: np.ndarray, kind: str = "static const") -> str:
     """The definition of an array of numbers."""
     body = "\n            ".join(_rows(values, scalar))
@@ -349,34 +202,32 @@ def _rows(values: Sequence[float] | np.ndarray, scalar: str) -> list[str]:
 Place: TypeAlias = tuple[str, str]  # an array, and where in it
 
 
-def loop_source(
-    title: str,
+def loop_parts(
     prefix: str,
     loop: loops.Loop,
     scalar: str = "double",
     meanings: Mapping[str, str] | None = None,
-) -> CSource:
-    """`void PREFIX_LOOP(counts, arguments, callbacks, context)` in "double" or "float".
-
-    An argument is an array of rows one after the other. `meanings` says in the header what counts, arguments
-    and callbacks are, by their names.
-    """
-    declaration, functions = loop_parts(prefix, loop, scalar, meanings)
-    return assembled(provenance(title, [], scalar), prefix, [declaration], functions)
-
-
-def loop_parts(
-    prefix: str, loop: loops.Loop, scalar: str = "double", meanings: Mapping[str, str] | None = None
+    math: str | None = None,
 ) -> tuple[str, list[str]]:
-    """The declaration of a loop's function, and all functions it consists of."""
-    called = dict.fromkeys(s.program for s in loop.statements if isinstance(s, loops.Call | loops.Each))
-    programs = {name: _plain(loop.programs[name]) for name in called}
+    """The declaration of a loop's function, and all functions it consists of.
+
+    `void PREFIX_LOOP(counts, arguments, callbacks, context)`, in "double" or "float". An argument is an array
+    of rows one after the other. `meanings` says in the header what counts, arguments and callbacks are, by
+    their names.
+    """
+    programs = called_programs(loop)
     for name, program in programs.items():
         check_constants(name, program, scalar)
     printer = LoopPrinter(loop, prefix, scalar)
     own = f"{prefix}_{loop.name}"
-    functions = [f"static {definition(own, name, p, scalar)}" for name, p in programs.items()]
+    functions = [f"static {definition(own, name, p, scalar, math)}" for name, p in programs.items()]
     return f"{_documented_loop(loop, meanings or {})}{printer.prototype};\n", [*functions, printer.function()]
+
+
+def called_programs(loop: loops.Loop) -> dict[str, Program]:
+    """The programs that a loop calls, by name, as C has them."""
+    called = dict.fromkeys(s.program for s in loop.statements if isinstance(s, loops.Call | loops.Each))
+    return {name: _plain(loop.programs[name]) for name in called}
 
 
 def _plain(program: Program) -> Program:
@@ -591,16 +442,18 @@ class LoopPrinter:
     def _entries(self, target: str, source: str, size: int) -> None:
         """Lines, entry by entry; % stands for the entry's number."""
         entry = self._name("entry")
-        self.do(f"for ({self.small} {entry} = 0; {entry} < {size}; ++{entry})")
+        self.do(f"for ({self.small} {entry} = 0; {entry} < {size}; ++{entry}) {{")
         self.do(f"    {target.replace('%', entry)} = {source.replace('%', entry)};")
+        self.do("}")
 
     def _copy(self, target: Place, source: Place, size: int) -> None:
         if size == 1:
             self.do(f"{self._entry(target)} = {self._entry(source)};")
         elif size:
             entry = self._name("entry")
-            self.do(f"for ({self.small} {entry} = 0; {entry} < {size}; ++{entry})")
+            self.do(f"for ({self.small} {entry} = 0; {entry} < {size}; ++{entry}) {{")
             self.do(f"    {self._entry(target, entry)} = {self._entry(source, entry)};")
+            self.do("}")
 
     def _entry(self, place: Place, entry: str = "") -> str:
         """A number at a place, or so many after it."""

@@ -1,9 +1,9 @@
 """Kernels and loops on CuPy arrays: as with NumPy arrays, but on the GPU where the arrays are.
 
 They are put on CuPy's current stream, and nothing waits, but for one copy of the numbers of a robot that
-shares its code with others. Arrays of the type that it computes in are read where they are, but for functions
-that are loops. Results are laid out as the first input: row after row, or with the batch contiguous. It
-computes in float64, or in float32 when all inputs are float32.
+shares its code with others. Arrays of the type that it computes in are read where they are, but by loops
+where the batch of all arrays is not walked as one axis. Results are laid out as the first input: row after
+row, or with the batch contiguous. It computes in float64, or in float32 when all inputs are float32.
 """
 
 from __future__ import annotations
@@ -89,6 +89,10 @@ class LoopOnGpu:
         self.loop, self.name = loop, f"armdyn_{loop.name}"
         self._text: Callable[[str], str] = lru_cache(lambda scalar: loop_text(self.name, loop, scalar))
 
+    def function(self, scalar: str, device: int) -> Any:
+        """The loop over scalars of CUDA, for a device."""
+        return function(self._text(scalar), self.name, device)
+
     def __call__(self, instances: int, counts: Sequence[int], arrays: Sequence[Any]) -> None:
         import cupy
 
@@ -107,7 +111,7 @@ class LoopOnGpu:
             row, instance, column = (np.int64(stride // x.dtype.itemsize) for stride in x.strides)
             fields += [x, row, instance if x.shape[1] > 1 else np.int64(0), column]
         device = int(first.device.id)
-        run = function(self._text(SCALARS[first.dtype.name]), self.name, device)
+        run = self.function(SCALARS[first.dtype.name], device)
         with cupy.cuda.Device(device):
             run((-(-instances // LOOP_BLOCK),), (LOOP_BLOCK,), tuple(fields))
 
@@ -395,10 +399,12 @@ class OnGpu:
     ) -> Prepared | None:
         """The call that was made just now, for other arrays of the same layout; None: it is made anew."""
         before = len(inputs) - len(arrays)
-        if self._loop is not None or any(x is not y for x, y in zip(arrays, inputs[before:], strict=True)):
+        launches = plan.launches.get(tuple(y.strides for y in targets), ())
+        if not launches and 0 not in plan.batch:
+            return None
+        if any(x is not y for x, y in zip(arrays, inputs[before:], strict=True)):
             return None
         results = tuple((y.shape, tuple(s // y.dtype.itemsize for s in y.strides)) for y in targets)
-        launches = plan.launches.get(tuple(y.strides for y in targets), ())  # none for an empty batch
         constants = tuple(int(x.data.ptr) for x in inputs[:before])
         return Prepared(device, results, constants, launches)
 
@@ -499,19 +505,19 @@ class OnGpu:
 
         if not prod(plan.batch):
             return
-        if self._loop is not None:
-            self._run_loop(self._loop, plan, inputs, targets)
-            return
         key = tuple(y.strides for y in targets)
         launches = plan.launches.get(key)
         if launches is None:
             launches = plan.launches[key] = self._launches(plan, inputs, targets, device)
+        if self._loop is not None and not launches:
+            self._run_loop(self._loop, plan, inputs, targets)
+            return
         stream = cupy.cuda.get_current_stream().ptr
         for launch in launches:
             launch([x.data.ptr for x in (*inputs, *targets)], stream)
 
     def _run_loop(self, loop: LoopOnGpu, plan: Plan, inputs: Sequence[Any], targets: Sequence[Any]) -> None:
-        """Runs the loop: all rows of the batch, along one axis, are its instances."""
+        """Runs the loop on copies whose batch has one axis: its rows are the instances."""
         import cupy
 
         rows = prod(plan.batch)
@@ -528,10 +534,17 @@ class OnGpu:
     def _launches(
         self, plan: Plan, inputs: Sequence[Any], targets: Sequence[Any], device: int
     ) -> tuple[Launch, ...]:
+        """The functions with the arrays' strides; none for a loop whose batch is not walked as one axis."""
         scalar = SCALARS[plan.dtype.name]
         operands = [_operand(plan.batch, x, x.shape[-1:]) for x in inputs]
         operands += [_operand(plan.batch, y, shape) for y, shape in zip(targets, self.outputs, strict=True)]
         known = layout_of(plan.batch, operands)
+        if self._loop is not None:
+            if len(known.extents) > 1:
+                return ()
+            code = CudaFunction(self._loop.function(scalar, device), LOOP_BLOCK, 0)
+            by = [(0, x.rows[0], x.core) for x in known.operands]  # row, instance, column
+            return (Launch(code, -(-known.rows // LOOP_BLOCK), (known.rows,), by),)
         form = Access(len(known.extents), tuple(x.staged for x in known.operands), most_shared(device))
         extents = (known.rows, *known.extents[1:])
         strides = [(*x.rows, x.core) for x in known.operands]

@@ -295,7 +295,8 @@ def _keep(ctx: Any, kernel: Kernel, arrays: Sequence[Any], output: Sequence[Any]
     ctx.kernel = kernel
     kept = output if isinstance(kernel, Assembled) else arrays
     ctx.save_for_backward(*kept)
-    ctx.save_for_forward(*kept)
+    if torch.autograd.forward_ad._current_level >= 0:
+        ctx.save_for_forward(*kept)
 
 
 def _gradients(ctx: Any, needed: Sequence[bool], cotangents: Sequence[Any]) -> list[Any]:
@@ -312,9 +313,12 @@ def _gradients(ctx: Any, needed: Sequence[bool], cotangents: Sequence[Any]) -> l
         for c, shape in zip(cotangents, function.outputs, strict=True)
     ]
     found = iter(apply(adjoint_of(kernel, by), [*arrays, *flat]))
-    return [
-        next(found).sum_to_size(x.shape) if wanted else None for x, wanted in zip(arrays, needed, strict=True)
-    ]
+    return [_summed(next(found), x) if wanted else None for x, wanted in zip(arrays, needed, strict=True)]
+
+
+def _summed(gradient: Any, x: Any) -> Any:
+    """A gradient summed along the axes along which x was broadcast."""
+    return gradient if gradient.shape == x.shape else gradient.sum_to_size(x.shape)
 
 
 def _tangents(ctx: Any, tangents: Sequence[Any]) -> tuple[Any, ...]:

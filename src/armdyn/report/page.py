@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +21,8 @@ from matplotlib.figure import Figure
 
 from armdyn.description import bundled_robots
 from armdyn.drawing.errors import ReportError
-from armdyn.drawing.style import svg
+from armdyn.drawing.sheet import columns_for_narrow
+from armdyn.drawing.style import cause_variables, folding, svg
 from armdyn.exact.printing.mathml import MATHML
 from armdyn.expression import Expression, shown
 from armdyn.kernels.cache import own_version
@@ -95,6 +97,20 @@ def facts(entries: Iterable[tuple[str, str]]) -> Markup:
     return tag(
         "dl", *(tag("div", tag("dt", name), tag("dd", value)) for name, value in entries), class_="facts"
     )
+
+
+# The numbers in the texts are those of this book; none of its text is here.
+_BOOK = (
+    "B. Siciliano, L. Sciavicco, L. Villani and G. Oriolo, ",
+    "Robotics: Modelling, Planning and Control",
+    ", Springer, 2009 (doi:10.1007/978-1-84628-642-1).",
+)
+_CITED = re.compile(r"\(7\.\d+\)|(?:figure|section) 7\.\d+")
+
+
+def cited(text: str) -> Markup:
+    """Text of ours in which numbers of equations, figures and sections lead to the name of their book."""
+    return Markup(_CITED.sub(lambda found: tag("a", found[0], href="#book"), _text(text)))
 
 
 # ---- numbers as people read them: so many digits, a real minus sign, powers of ten ------------------------
@@ -422,7 +438,8 @@ POLICY = "default-src 'none'; img-src data:; font-src data:; style-src 'unsafe-i
 class Picture:
     """A figure, what it shows in words (for readers who do not see it), and its caption.
 
-    On a narrow screen a `drawing` shrinks to fit; curves keep a size at which they can be read and scroll.
+    On a narrow screen a `drawing` shrinks to fit; panels of curves stand one below the other, and what cannot
+    be divided keeps its size and scrolls.
     """
 
     figure: Figure
@@ -450,6 +467,8 @@ class Live:
         here = files("armdyn.report")
         texts = [here.joinpath("elements.js").read_text("utf-8"), *scripts]
         script = "(() => {\n'use strict';\n" + "\n".join(texts) + "})();\n"
+        night = f"@media (prefers-color-scheme: dark) {{ :root {{ {cause_variables(True)} }} }}"
+        style = f":root {{ {cause_variables()} }}\n{night}\n{style}"
         body = tag(
             "section",
             tag("h2", title),
@@ -470,6 +489,17 @@ def _json(data: Any) -> Markup:
     return Markup(text.replace("<", "\\u003c"))
 
 
+@dataclass(frozen=True)
+class Answer:
+    """A figure of the summary on top of a page."""
+
+    name: str
+    value: str
+    remark: str = ""
+    section: str = ""  # the id of the one that has more
+    alarming: bool = False
+
+
 @dataclass
 class Page:
     """A report in the making. Sections and figures are numbered as they come."""
@@ -481,6 +511,7 @@ class Page:
     figures: int = 0
     live: Live | None = None
     contents: bool = True  # whether a table of contents is beside them
+    answers: Sequence[Answer] = ()  # on top
 
     def add(self, key: str, title: str, parts: Iterable[Part]) -> None:
         """A section; `key` is its id in the page."""
@@ -490,19 +521,32 @@ class Page:
     def _figure(self, picture: Picture) -> Markup:
         """A picture inside the page, with its number."""
         self.figures += 1
-        data = b64encode(svg(picture.figure, themed=True).encode()).decode()
+        text, narrow = svg(picture.figure, themed=True), {}
+        if not picture.drawing and (boxes := columns_for_narrow(picture.figure)):
+            text, width, height = folding(text, boxes)
+            narrow = {"class_": "folding", "style": f"--narrow: {width:.0f} / {height:.0f}"}
         width, height = (round(96 * x) for x in picture.figure.get_size_inches())
         image = tag(
             "img",
-            src=f"data:image/svg+xml;base64,{data}",
+            src=f"data:image/svg+xml;base64,{b64encode(text.encode()).decode()}",
             alt=picture.alternative,
             width=str(width),
             height=str(height),
+            **narrow,
         )
         label = tag("strong", f"Figure {self.figures}.")
         frame = tag("div", image, class_="drawing picture" if picture.drawing else "picture scroll")
         caption = tag("figcaption", label, " ", *picture.caption)
         return tag("figure", frame, caption, id=f"figure-{self.figures}")
+
+    def _summary(self) -> Markup:
+        """The answers side by side; each leads to its section where the page has it."""
+        keys, cells = {key for key, _, _ in self.sections}, []
+        for one in self.answers:
+            value = tag("a", one.value, href=f"#{one.section}") if one.section in keys else one.value
+            shown = tag("dd", value, **_class("alarming" if one.alarming else ""))
+            cells.append(tag("div", tag("dt", one.name), shown, tag("dd", one.remark)))
+        return tag("dl", *cells, class_="answers")
 
     def html(self) -> str:
         """The whole page."""
@@ -525,10 +569,15 @@ class Page:
             tag("style", Markup(stylesheet() + (self.live.style if self.live else ""))),
         )
         made = [] if self.made is None else [self.made.line()]
-        header = tag("header", tag("h1", self.title), tag("p", self.subtitle, class_="subtitle"), *made)
+        top = [self._summary()] if self.answers else []
+        header = tag("header", tag("h1", self.title), tag("p", self.subtitle, class_="subtitle"), *made, *top)
         live = [] if self.live is None else [self.live.body]
         link = [] if self.live is None else [self.live.link]
         nav = [tag("nav", tag("p", "Contents"), *link, contents, aria_label="Contents")]
+        if any('href="#book"' in content for _, _, content in self.sections):
+            text = "Numbers of equations, figures and sections such as (7.42) are those of "
+            named = paragraph(text, _BOOK[0], tag("cite", _BOOK[1]), _BOOK[2])
+            body.append(tag("footer", named, id="book"))
         main = tag("main", join([*live, *body], "\n"))
         page = tag("body", tag("div", header, *(nav if self.contents else ()), main, class_="page"))
         return f'<!doctype html>\n<html lang="en">\n{head}\n{page}\n</html>\n'

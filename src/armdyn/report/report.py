@@ -23,7 +23,7 @@ from armdyn.report.fit.look import write_advice, write_joints, write_noise, writ
 from armdyn.report.fit.signals import write_signals
 from armdyn.report.fit.structure import write_structure, write_unknown
 from armdyn.report.fit.subject import FitSubject
-from armdyn.report.fit.summary import write_fit
+from armdyn.report.fit.summary import fit_answers, write_fit
 from armdyn.report.page import Day, Made, Page, Part, warning
 from armdyn.report.sections.ellipsoids import write_ellipsoids
 from armdyn.report.sections.equations import write_equations
@@ -34,6 +34,7 @@ from armdyn.report.sections.robot import subtitle, write_description, write_oper
 from armdyn.report.sections.rotors import write_rotors
 from armdyn.report.sections.scaling import write_scaling
 from armdyn.report.sections.simulation import write_fall
+from armdyn.report.sections.summary import answers
 from armdyn.report.subject import Subject
 from armdyn.robot import Robot
 
@@ -124,6 +125,8 @@ def report(
     if live:
         with stage("the part that moves"):
             page.live = write_live(subject)
+    with stage("the summary"):
+        page.answers = answers(subject)
     sections = [section for section in SECTIONS if not (section.numeric and subject.free_symbols)]
     return _filled(page, sections, subject).html()
 
@@ -150,6 +153,7 @@ def write_fit_report(
         subject = FitSubject.of(fit, logs, samples, validate)
         title = f"{fit.robot.name}: parameters from data"
         page = Page(title, "what a fit found and what it is worth", Made.of(fit.described, date))
+        page.answers = fit_answers(subject)
         text = _filled(page, FIT_SECTIONS, subject).html()
     return write_whole(path, text, ReportError)
 

@@ -18,8 +18,8 @@ from armdyn.robot.joints import UNITS, Units
 
 OPERATIONS = ("inverse_dynamics", "gravity", "inertia", "coriolis", "forward_dynamics", "regressor")
 _GROWTH = {
-    "inverse_dynamics": "O(n), Newton-Euler 7.5",
-    "inertia": "O(n²), composite bodies 7.6",
+    "inverse_dynamics": "O(n), Newton-Euler, section 7.5",
+    "inertia": "O(n²), composite bodies, section 7.6",
     "forward_dynamics": "O(n³) or O(n)",
 }
 

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import acos, pi
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from armdyn.drawing.skeleton import Skeleton, gravity_in_world, skeleton
 from armdyn.drawing.views import Posture, plane_normal, view_of
+from armdyn.expression import ArmdynError
 from armdyn.motion.elastic import elastic_feedforward
 from armdyn.motion.errors import MotionError
 from armdyn.motion.loads import Carried
+from armdyn.motion.motor_loads import MotorLoads
+from armdyn.motion.timing.scaling import Scaled, scale_to_limits
+from armdyn.motion.timing.time_optimal import TimeOptimal, time_optimal
 from armdyn.motion.torques import SteadyWrench, check_robot, steady_wrench, torques_along
 from armdyn.motion.trajectory import Samples, Trajectory
 from armdyn.report.robot_tables import short
 from armdyn.robot import Robot
 from armdyn.robot.assembly import LoopError
 from armdyn.robot.joints import JointLimits, followers, joint_limits, revolute_joints
+
+T = TypeVar("T")
 
 # ---- the motion a report shows when none is given ---------------------------------------------------------
 
@@ -269,6 +275,36 @@ class Subject:
     def torque(self) -> np.ndarray:
         """(N, n): the torques of the motion at its samples [N m or N]."""
         return torques_along(self.trajectory.loaded(self.robot), self.samples, self.wrench)
+
+    @cached_property
+    def loads(self) -> MotorLoads:
+        """What the motion asks of the motors."""
+        return MotorLoads.from_torques(self.robot, self.samples.t, self.samples.qd, self.torque)
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether anything limits how fast the motion may be."""
+        limits = joint_limits(self.robot)
+        own = (limits.torque, limits.velocity, limits.acceleration)
+        return any(np.isfinite(x).any() for x in own) or self.robot.drives.limits.any
+
+    @cached_property
+    def scaled(self) -> Scaled | ArmdynError | None:
+        """The motion as a whole just within the limits, or why not; None where there is nothing to scale."""
+        return self._timed(partial(scale_to_limits, faster=True))
+
+    @cached_property
+    def optimal(self) -> TimeOptimal | ArmdynError | None:
+        """The path in least time, or why not; None where nothing limits the motion, or it stands still."""
+        return self._timed(time_optimal)
+
+    def _timed(self, timing: Callable[..., T]) -> T | ArmdynError | None:
+        if not self.has_limits or not np.ptp(self.samples.q, axis=0).any():
+            return None
+        try:
+            return timing(self.robot, self.trajectory, wrench=self.wrench)
+        except ArmdynError as problem:
+            return problem
 
     @cached_property
     def robot_half_way(self) -> Robot:

@@ -9,19 +9,11 @@ import numpy as np
 
 from armdyn.expression import Expression, shown
 from armdyn.expression.functions import over_scalars
-from armdyn.kernels.c import (
-    CSource,
-    Further,
-    Words,
-    c_source,
-    comment_block,
-    constant_array,
-    identifier,
-    initializer,
-    loop_parts,
-)
+from armdyn.kernels.c import Words, comment_block, constant_array, identifier, initializer
+from armdyn.kernels.c_package import CSource, Further, Language, Vectors, c_source, loop_function
 from armdyn.model.errors import ModelError, word
 from armdyn.model.parameters import layout, parameter_vector
+from armdyn.program.evaluate import evaluate_loop
 from armdyn.program.program import Program
 from armdyn.robot.assembly import FINE, Assembly, assembly_loop
 from armdyn.robot.closing import Closed
@@ -40,6 +32,7 @@ from armdyn.robot.postures import random_postures
 
 # ---- the assembly of a robot with loops: what its other functions take as q --------------------------------
 
+TRIED = 10  # postures in the test
 ROUGH = 1e-4  # in single precision: what a last correction may be
 ASSEMBLED = (
     "0 where the loops are closed, 1 where they stay open; the least squared sine of a joint that follows "
@@ -47,9 +40,9 @@ ASSEMBLED = (
 )
 
 
-def assembly_in_c(assembly: Assembly, prefix: str, scalar: str) -> Further:
+def assembly_in_c(assembly: Assembly, prefix: str, language: Language) -> Further:
     """`PREFIX_assemble` and the posture `PREFIX_posture` to begin with; other functions are tested closed."""
-    model = assembly.model
+    model, scalar = assembly.model, language.scalar
     fine = FINE if scalar == "double" else ROUGH
     loop = assembly_loop(Closed.of(model), fine)
     meanings = {
@@ -58,33 +51,25 @@ def assembly_in_c(assembly: Assembly, prefix: str, scalar: str) -> Further:
         "y": "positions of all joints listed above: the q of the other functions",
         "state": ASSEMBLED,
     }
-    declaration, functions = loop_parts(prefix, replace(loop, name="assemble"), scalar, meanings)
     assert model.choice is not None
     posture = np.array(model.choice.posture)
     name = f"{prefix}_posture"
     origin = comment_block(["positions of all joints in which the loops are closed [rad or m]"])
-    x = random_postures(assembly, np.random.default_rng(7), 1)[0]
-    return Further(
-        [f"{origin}extern const {scalar} {name}[{len(posture)}];\n", declaration],
-        [f"{constant_array(scalar, name, posture, 'const')}\n", *functions],
-        _test_block(prefix, scalar, x, assembly(x)),
-        {"q": assembly(x)},
+    x = language.rounded(random_postures(assembly, np.random.default_rng(7), TRIED))
+    y, state = np.zeros((1, len(x), len(posture))), np.zeros((1, len(x), 3))
+    given = {"x": x[None], "start": language.rounded(posture)[None, None], "y": y, "state": state}
+    evaluate_loop(loop, len(x), {}, given)
+    close = 1e-12 if scalar == "double" else 1e-4
+    allowed = {"y": close * max(1.0, float(abs(y).max())), "state": 100 * close}
+    vectors = Vectors({"x": x, "start": posture}, {"y": y[0], "state": state[0]}, allowed)
+    function = loop_function(prefix, replace(loop, name="assemble"), language, meanings, vectors)
+    first = f"{constant_array(scalar, name, posture, 'const')}\n"
+    function = replace(
+        function,
+        declaration=f"{origin}extern const {scalar} {name}[{len(posture)}];\n\n{function.declaration}",
+        definitions=[first, *function.definitions],
     )
-
-
-def _test_block(prefix: str, scalar: str, x: np.ndarray, y: np.ndarray) -> str:
-    lines = [
-        "    {",
-        f"        {constant_array(scalar, 'x', x)}",
-        f"        {constant_array(scalar, 'y_expected', y)}",
-        f"        {scalar} y[{len(y)}];",
-        f"        {scalar} state[3];",
-        f"        {prefix}_assemble(x, {prefix}_posture, y, state);",
-        f'        bad |= state[0] > 0 || differs("assemble y", y, y_expected, {len(y)});',
-        "    }",
-        "",
-    ]
-    return "\n".join(lines)
+    return Further(functions=[function], inputs={"q": y[0]})
 
 
 def words_with_loops(words: Words, assemble: str) -> Words:
@@ -127,10 +112,16 @@ EXAMPLE_PAYLOAD = (1.5, 0.02, -0.03, 0.1, 0.02, 0.001, -0.002, 0.03, 0.003, 0.02
 
 
 def robot_in_c(
-    robot: RobotLike, functions: Sequence[str], inputs: Sequence[str], prefix: str | None, scalar: str
+    robot: RobotLike,
+    functions: Sequence[str],
+    inputs: Sequence[str],
+    prefix: str | None,
+    scalar: str,
+    libm: bool,
 ) -> CSource:
     """`PREFIX_FUNCTION` for each function; of `inputs`, it takes those that its program can have."""
     word("scalar", scalar, ("double", "float"))
+    language = Language(scalar, libm)
     programs, given = chosen_programs(robot, functions, inputs)
     own = identifier(prefix or robot.name)
     symbols = [x for x in given if x not in MEANINGS]
@@ -138,10 +129,9 @@ def robot_in_c(
     joints = joint_descriptions(robot)
     if robot.model.loops:
         joints, words = positions_described(robot.assembly), words_with_loops(words, f"{own}_assemble")
-        closed = assembly_in_c(robot.assembly, own, scalar)
-        declarations = [*closed.declarations, *further.declarations]
-        further = replace(closed, declarations=declarations, inputs={**closed.inputs, **further.inputs})
-    return c_source(robot.name, own, programs, joints, scalar, words, further)
+        closed = assembly_in_c(robot.assembly, own, language)
+        further = replace(further, functions=closed.functions, inputs={**closed.inputs, **further.inputs})
+    return c_source(robot.name, own, programs, joints, language, words, further)
 
 
 def chosen_programs(

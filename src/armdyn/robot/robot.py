@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from importlib import import_module
 from inspect import Parameter, Signature
 from pathlib import Path
 from types import MappingProxyType
@@ -71,7 +72,7 @@ if TYPE_CHECKING:
     from armdyn.description.dh_table import DhTable
     from armdyn.description.difference import Difference
     from armdyn.exact import Equations
-    from armdyn.kernels.c import CSource
+    from armdyn.kernels.c_package import CSource
     from armdyn.robot.base_parameters import BaseParameters
 
 Place = Sequence[Any] | Mapping[str, Any] | np.ndarray  # [x, y, z], {xyz, rpy}, or a 4×4 matrix
@@ -1104,8 +1105,15 @@ class Robot(Shown):
 
     # ---- writing and comparing ---------------------------------------------------------------------------
 
-    def save(self, path: str | Path) -> Path:
-        """Write a .toml, .urdf or .xml (MJCF) file; a warning names each thing that its format cannot say."""
+    def save(self, path: str | Path, **options: Any) -> Path:
+        """Write a .toml, .urdf or .xml (MJCF) file; a warning names each thing that its format cannot say.
+
+        Or an .fmu, which has the arm's motion for Simulink and other tools: options as in `export_fmu`.
+        """
+        if str(path).lower().endswith(".fmu"):
+            return self.export_fmu(path, **options)
+        if options:
+            raise ModelError(f"{next(iter(options))}: only an .fmu file has options; see export_fmu")
         return save(self._model, path)
 
     def to_dict(self) -> dict[str, Any]:
@@ -1178,20 +1186,23 @@ class Robot(Shown):
         *,
         prefix: str | None = None,
         scalar: str = "double",
+        libm: bool = True,
     ) -> CSource:
-        """Functions as C99 that needs libm only, in "double" or "float": `.write(folder)` writes the files.
+        """Functions as a package of C99, in "double" or "float": `.write(folder)` writes its files.
 
             >>> robot.export_c(["inverse_dynamics", "gravity"], ["wrench", "payload"]).write("arm_c")
 
         `inputs` are what the C functions take beyond the usual, as `program` does: "wrench", "payload",
         "parameters", those of a moving base, and names of `symbols`. Each function has those that it can
         have. "all" is all functions but second derivatives, which are named. The header says what every
-        argument is. Names begin with `prefix`, by default the robot's name.
+        argument is, and how much stack a function takes at most. Names begin with `prefix`, by default the
+        robot's name. Without `libm` the package has sines and roots of its own and needs no library.
+        A C++17 wrapper, a test with reference vectors and a CMake file are in it, too.
         See docs/c-code.md; `armdyn export c` is the same in a terminal.
         """
         from armdyn.robot.in_c import robot_in_c  # here: it asks robots
 
-        return robot_in_c(self, functions, inputs, prefix, scalar)
+        return robot_in_c(self, functions, inputs, prefix, scalar, libm)
 
     def export_matlab(
         self,
@@ -1215,6 +1226,32 @@ class Robot(Shown):
 
         script = self.equations().matlab_source() if equations else None
         return robot_in_matlab(self, folder, functions, inputs, prefix, script)
+
+    def export_fmu(
+        self,
+        path: str | Path,
+        controller: Any = None,
+        *,
+        version: str = "3.0",
+        q0: Numbers | None = None,
+        qd0: Numbers | float = 0.0,
+        binary: bool | None = None,
+    ) -> Path:
+        """Write the arm's motion as an FMU of FMI 3.0 or 2.0: model exchange and co-simulation in one file.
+
+            >>> robot.export_fmu("arm.fmu")  # or robot.save("arm.fmu")
+
+        Inputs are torques or, with a `controller`, its targets; outputs are positions, velocities,
+        accelerations, the tip's pose, loads of motors and energies. Payload, friction and symbols can be set
+        while it runs. `q0` and `qd0` are where it starts, unless the importer says otherwise. C sources are
+        inside; a library for this machine is too where there is a C compiler (`binary`: None), never (False),
+        or else an error is raised (True). See docs/fmu.md; `armdyn export fmu` is the same in a terminal.
+        """
+        writer = import_module("armdyn.simulation.fmu")  # it simulates robots, so it comes after them
+        written: Path = writer.write_fmu(
+            self, path, controller, version=version, q0=q0, qd0=qd0, binary=binary
+        )
+        return written
 
     def compile(self, *functions: str | tuple[str, ...]) -> None:
         """Compile and load functions, so that the first call is as fast as the others.

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from armdyn.expression import shown
-from armdyn.kernels.c import CSource, Further, Words, c_source, identifier, initializer, loop_source
+from armdyn.kernels.c import Words, identifier, initializer
+from armdyn.kernels.c_package import (
+    CSource,
+    Further,
+    Language,
+    State,
+    Vectors,
+    c_source,
+    loop_function,
+    loop_state,
+    package,
+    rounding,
+)
+from armdyn.program.evaluate import evaluate
+from armdyn.program.program import Program
 from armdyn.robot import Robot
 from armdyn.robot.functions import MEANINGS, PAYLOAD
 from armdyn.robot.in_c import EXAMPLE_PAYLOAD
@@ -24,11 +37,16 @@ from armdyn.simulation.limits import Watch
 from armdyn.simulation.observer import MomentumObserver, Observed, observer_loop
 from armdyn.simulation.steps import Stepping
 
+SAMPLES = 8  # that a step is tested with
 FOLLOWERS_MEAN = "positions that follow because of loops, in their order [rad or m]"
 
 
 def controller_source(
-    controller: Controller, prefix: str | None = None, scalar: str = "double", inputs: Sequence[str] = ()
+    controller: Controller,
+    prefix: str | None = None,
+    scalar: str = "double",
+    inputs: Sequence[str] = (),
+    libm: bool = True,
 ) -> CSource:
     """`PREFIX_torques(q, qd, constants, signals, out)`: the law of a controller, in "double" or "float".
 
@@ -60,8 +78,49 @@ def controller_source(
             )
     results = [MEANINGS["tau"], "memory at the next sample"][: len(program.outputs)]
     meanings = Words(words, {"torques": results})
-    further = Further(inputs={PAYLOAD: np.array(EXAMPLE_PAYLOAD)})
-    return c_source(title, name, {"torques": program}, joint_descriptions(robot), scalar, meanings, further)
+    language = Language(scalar, libm)
+    state = _law_state(controller, name, program, language, words)
+    further = Further(state=state, inputs={PAYLOAD: np.array(EXAMPLE_PAYLOAD)})
+    joints = joint_descriptions(robot)
+    return c_source(title, name, {"torques": program}, joints, language, meanings, further)
+
+
+def _law_state(
+    controller: Controller, prefix: str, program: Program, language: Language, words: Mapping[str, str]
+) -> State | None:
+    """The gains, set points and memory of a controller of one arm, tested over a few samples."""
+    constants = [language.rounded(x) for x in controller.checked_constants.values()]
+    members = {"constants": np.concatenate([np.zeros(0), *(np.ravel(x) for x in constants)])}
+    members["memory"] = np.ravel(controller.first_memory)
+    sizes = dict(program.inputs)
+    members = {name: x for name, x in members.items() if name in sizes}
+    if any(len(x) != sizes[name] for name, x in members.items()):
+        return None  # of many arms at once
+    rng, t = np.random.default_rng(7), np.arange(SAMPLES) * (controller.period or 1e-3)
+    signals = [np.reshape(x, (len(t), -1)) for x in controller.signals(t).values()]
+    given = {name: rng.uniform(-1.0, 1.0, (len(t), size)) for name, size in sizes.items()}
+    given |= {PAYLOAD: np.tile(EXAMPLE_PAYLOAD, (len(t), 1))} if PAYLOAD in sizes else {}
+    given |= {"signals": np.concatenate(signals, axis=1)} if "signals" in sizes else {}
+    given = {name: language.rounded(x) for name, x in given.items()}
+    given |= {name: np.tile(language.rounded(x), (len(t), 1)) for name, x in members.items()}
+    torques = []
+    for k in range(len(t)):
+        found = evaluate(program, *(given[name][k] for name in sizes))
+        torques.append(found[0])
+        if controller.remembered and k + 1 < len(t):
+            given["memory"][k + 1] = found[1]
+    bound = 2 * rounding(program, [given[name] for name in sizes], language)[0]
+    called = [f"state->{x}" if x in members else x for x in sizes]
+    call = f"{prefix}_torques({', '.join(called)}, tau"
+    lines = [f"{call});"]
+    if m := controller.remembered:
+        lines = [f"{language.scalar} next[{m}];", "int k;", f"{call}, next);"]
+        lines += [f"for (k = 0; k < {m}; ++k) {{", "    state->memory[k] = next[k];", "}"]
+    inputs = [(x, size) for x, size in sizes.items() if x not in members]
+    results = [("tau", controller.robot.n)]
+    allowed = bound * (len(t) if controller.remembered else 1)
+    vectors = Vectors({x: given[x] for x, _ in inputs}, {"tau": np.array(torques)}, {"tau": allowed})
+    return State(members, inputs, results, {**words, "tau": MEANINGS["tau"]}, lines, "torques", vectors)
 
 
 def payload_is_input(inputs: Sequence[str]) -> bool:
@@ -72,7 +131,11 @@ def payload_is_input(inputs: Sequence[str]) -> bool:
 
 
 def steps_source(
-    robot: Robot, torque: Any = None, prefix: str | None = None, scalar: str = "double"
+    robot: Robot,
+    torque: Any = None,
+    prefix: str | None = None,
+    scalar: str = "double",
+    libm: bool = True,
 ) -> CSource:
     """`PREFIX_integration(rows, every, …)`: fixed Runge–Kutta steps of an arm, as `simulate` takes them.
 
@@ -112,7 +175,9 @@ def steps_source(
         "remembered": "memory of the controller at the end of each row",
     }
     name = identifier(prefix or robot.name)
-    return loop_source(f"Simulation of {robot.name}", name, many_steps(integrand, Watch()), scalar, meanings)
+    language, title = Language(scalar, libm), f"Simulation of {robot.name}"
+    function = loop_function(name, many_steps(integrand, Watch()), language, meanings)
+    return package(title, name, joint_descriptions(robot), language, [function])
 
 
 def _sampled(controller: Controller) -> str:
@@ -129,7 +194,11 @@ def _entries(sizes: Sizes) -> str:
 
 
 def observer_source(
-    observer: MomentumObserver, prefix: str | None = None, scalar: str = "double", inputs: Sequence[str] = ()
+    observer: MomentumObserver,
+    prefix: str | None = None,
+    scalar: str = "double",
+    inputs: Sequence[str] = (),
+    libm: bool = True,
 ) -> CSource:
     """`PREFIX_observer(rows, settings, q, qd, tau, state, residual, joint)`, in "double" or "float".
 
@@ -166,11 +235,25 @@ def observer_source(
     }
     name = identifier(prefix or robot.name)
     title = f"Momentum observer of {robot.name}"
-    found = loop_source(title, name, observer_loop(observed), scalar, meanings)
-    size = f"#define {name.upper()}_STATE {observed.state} /* numbers of the state */\n"
-    numbers = initializer(name, "settings", observer.settings, scalar, "settings of this observer")
-    body, end, _ = found.header.rpartition("\n#endif")
-    return replace(found, header=f"{body}\n{size}{numbers}{end}\n")
+    language = Language(scalar, libm)
+    loop = observer_loop(observed)
+    function = loop_function(name, loop, language, meanings)
+    macros = [
+        f"#define {name.upper()}_STATE {observed.state} /* numbers of the state */\n",
+        initializer(name, "settings", observer.settings, scalar, "settings of this observer"),
+    ]
+    kept = {"settings": ("settings", observer.settings), "state": ("memory", np.zeros(observed.state))}
+    rng, columns = np.random.default_rng(7), {x.name: x.columns for x in loop.arguments if not x.written}
+    samples = {x: rng.uniform(-1.0, 1.0, (SAMPLES, size)) for x, size in columns.items() if x not in kept}
+    if PAYLOAD in samples:
+        samples[PAYLOAD] = np.tile(EXAMPLE_PAYLOAD, (SAMPLES, columns[PAYLOAD] // 10))
+    state = loop_state(name, loop, language, kept, samples, {x: _one(text) for x, text in meanings.items()})
+    return package(title, name, joint_descriptions(robot), language, [function], macros, state)
+
+
+def _one(text: str) -> str:
+    """A meaning of many samples as that of one."""
+    return text.removeprefix("of each sample, ").replace("from each sample on", "from this sample on")
 
 
 def _payload_means(links: Sequence[str | None]) -> str:

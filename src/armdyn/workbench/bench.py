@@ -193,6 +193,9 @@ _AGAIN = 3.0  # s: what is told again within this, as by an arrow that is held d
 _UNAIDED_PACE = 0.15  # s between pictures for pages that draw without a graphics card
 
 
+QUIET: Any = "gray"  # of buttons that are not the first of their tab
+
+
 class Bench:
     """What panels work with.
 
@@ -214,6 +217,9 @@ class Bench:
         self.server, self.gui, self.scene = server, server.gui, server.scene
         self.given, self.loads = robot, loading_lines(robot, source)  # the lines that load it
         self.limits: JointLimits = joint_limits(robot)
+        self.unladen = robot  # as it is edited, without a payload
+        self.show_too: Callable[[np.ndarray], None] = lambda _points: None  # also in view
+        self.open_robot: Callable[[Robot, str | None], None] = lambda _robot, _source: None  # in its place
         self.script = Script()
         self.script.say("robot", *self.loads, imports=["Robot"])
         self.run: Run | None = None
@@ -223,11 +229,13 @@ class Bench:
         self._lock, self._news, self._closed = threading.Lock(), threading.Event(), False
         self._listeners: list[Listener] = []
         self._painters: list[Listener] = []
-        self.unaided: Callable[[], bool] = lambda: False  # whether a page draws without a graphics card
+        self.unaided = False  # whether a page draws without a graphics card
+        self._plainly: list[Callable[[], None]] = []
         self._job = threading.Lock()
         self._told: tuple[tuple[str, str], float] = (("", ""), 0.0)  # the last note, and when
         self._worker = threading.Thread(target=self._tell, name="armdyn view", daemon=True)
-        self.fields = Fields(self)
+        self.fields = Fields(self, f"{one_line(robot.name)} – armdyn")
+        self.places: dict[str, Any] = {}  # tabs by their titles, so that one can add to another
         self.motions = Motions(self, motion, motion_lines)
         self.player = Player(self, self.motions.clip)
         if motion is not None:
@@ -289,6 +297,10 @@ class Bench:
         self._listeners.append(listener)
         self._news.set()
 
+    def again(self) -> None:
+        """Have the listeners called once more, as when something was computed beside the page."""
+        self._news.set()
+
     def on_picture(self, listener: Listener) -> None:
         """As `on_moment`, for what is drawn in 3-D: less often where a page draws without a graphics card.
 
@@ -296,6 +308,18 @@ class Bench:
         """
         self._painters.append(listener)
         self._news.set()
+
+    def on_unaided(self, listener: Callable[[], None]) -> None:
+        """Have `listener` called when a page says that it has no graphics card, or now if one did."""
+        self._plainly.append(listener)
+        if self.unaided:
+            listener()
+
+    def draw_plainly(self) -> None:
+        """A page draws without a graphics card."""
+        self.unaided = True
+        for listener in self._plainly:
+            self.guard(listener)
 
     # ---- telling ------------------------------------------------------------------------------------------
 
@@ -328,7 +352,7 @@ class Bench:
                 waiting = True
             if waiting and monotonic() >= due:
                 self._call(self._painters, moment)
-                due, waiting = monotonic() + (_UNAIDED_PACE if self.unaided() else 0.0), False
+                due, waiting = monotonic() + (_UNAIDED_PACE if self.unaided else 0.0), False
 
     def _call(self, listeners: list[Listener], moment: Moment) -> None:
         for listener in list(listeners):
@@ -362,9 +386,12 @@ class Bench:
         def _(client: Any) -> None:
             client.add_notification(title, one_line(text), color=colour, auto_close_seconds=_READ)
 
-    def button(self, label: str, press: Callable[[], Any], **options: Any) -> Any:
-        """A button in the panel that is being built; what `press` refuses is said in the page."""
-        button = self.gui.add_button(label, **options)
+    def button(self, label: str, press: Callable[[], Any], *, first: bool = False, **options: Any) -> Any:
+        """A button in the panel that is being built; what `press` refuses is said in the page.
+
+        The `first` one of a tab is what most people come for; style sheets draw the others as outlines.
+        """
+        button = self.gui.add_button(label, color=None if first else QUIET, **options)
         button.on_click(lambda _event: self.guard(press))
         return button
 

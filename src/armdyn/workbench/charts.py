@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from armdyn.drawing.curves import thinned
+from armdyn.drawing.style import CAUSE_COLOURS
 from armdyn.expression import ArmdynError
 from armdyn.motion.loads import Loaded
 from armdyn.motion.motion import STEP
@@ -20,6 +21,7 @@ from armdyn.names import one_line
 from armdyn.report.page import Markup, join, tag
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_limits, joint_units
+from armdyn.workbench.fields import Units
 from armdyn.workbench.moment import EditedRobot
 
 _POINTS = 600  # points of a curve
@@ -61,6 +63,13 @@ class Panel:
         room = 0.06 * (high - low) or 1.0
         return low - room, high + room
 
+    def in_units(self, unit: str, factor: float) -> Panel:
+        """The same in another unit, of which `factor` are one of its own."""
+        if factor == 1:
+            return self
+        lines = tuple(replace(line, y=factor * line.y) for line in self.lines)
+        return replace(self, unit=unit, lines=lines, bounds=tuple(factor * x for x in self.bounds))
+
     def value(self, time: float) -> float:
         """Of the first line."""
         line = self.lines[0]
@@ -76,6 +85,10 @@ class Chart:
     marks: tuple[float, ...] = ()
     notes: tuple[str, ...] = ()
 
+    def in_units(self, units: Units) -> Chart:
+        """The same with angles and lengths in the units of the page."""
+        return replace(self, panels=tuple(panel.in_units(*units.of(panel.unit)) for panel in self.panels))
+
     @property
     def key(self) -> dict[str, tuple[str, bool]]:
         """Label -> colour and whether it is dashed, of all lines; nothing if there is only one kind."""
@@ -87,7 +100,8 @@ class Chart:
 # ---- as markup: SVG that stretches with its panel, and a cursor that lies over it -------------------------
 #
 # The curves are sent once. The cursor is markup of its own, laid over the curves by the style sheet, so that
-# moving it sends a line and a few numbers.
+# moving it sends a line and a few numbers. The page's script says values under the mouse, goes to the time of
+# a click and enlarges what is dragged over: variables of the style sheet say which part of the time is shown.
 
 
 _HEAD, _GAP = 18, 8  # pixels: above a panel's curves, and below
@@ -100,7 +114,14 @@ def curves(chart: Chart) -> Markup:
     notes = (tag("div", note, class_="ad-note") for note in chart.notes)
     return join(
         [
-            tag("div", *plots, _axis(chart.duration), class_="ad-plots", data_armdyn="curves"),
+            tag(
+                "div",
+                *plots,
+                _axis(chart.duration),
+                class_="ad-plots",
+                data_armdyn="curves",
+                data_duration=repr(chart.duration),
+            ),
             _key(chart),
             *notes,
         ]
@@ -120,8 +141,8 @@ def cursor(chart: Chart, time: float | None, name: str) -> Markup:
         text = f"{shown:.4g} {panel.unit}"
         found.append(tag("span", text, style=f"top:{top}px"))
         top += _HEAD + panel.height + _GAP
-    left = 100 * min(time / chart.duration, 1.0) if chart.duration > 0 else 0.0
-    line = tag("b", style=f"left:{left:.3f}%;height:{top}px")
+    left = min(time / chart.duration, 1.0) if chart.duration > 0 else 0.0
+    line = tag("b", style=f"left:{_place(left)};height:{top}px")
     return join([clock, tag("div", tag("div", line, *found), class_="ad-cursor")])
 
 
@@ -151,7 +172,16 @@ def _plot(chart: Chart, panel: Panel) -> Markup:
     return tag(
         "div",
         tag("div", title, *_limit(panel), class_="ad-plot-head", title=title),
-        tag("div", picture, *ends, class_="ad-plot-area", style=f"height:{panel.height}px"),
+        tag(
+            "div",
+            picture,
+            *ends,
+            class_="ad-plot-area",
+            style=f"height:{panel.height}px",
+            data_low=repr(low),
+            data_high=repr(high),
+            data_unit=panel.unit,
+        ),
         class_="ad-plot",
     )
 
@@ -188,6 +218,7 @@ def _curve(chart: Chart, line: Line, low: float, high: float) -> Markup:
         d="".join(path),
         style=f"stroke:{line.colour};stroke-width:{line.width:g}",
         fill="none",
+        data_label=line.label,
         vector_effect="non-scaling-stroke",
         **dashes,
     )
@@ -213,8 +244,13 @@ def _axis(duration: float) -> Markup:
     scale = 10.0 ** np.floor(np.log10(rough))
     step = scale * next(x for x in (1, 2, 5, 10) if x * scale >= rough * (1 - 1e-9))
     ticks = np.arange(0, duration * 0.94, step)
-    found = [tag("span", f"{t:.6g}", style=f"left:{100 * t / duration:.2f}%") for t in ticks.tolist()]
+    found = [tag("span", f"{t:.6g}", style=f"left:{_place(t / duration)}") for t in ticks.tolist()]
     return tag("div", *found, tag("span", "s", class_="ad-unit"), class_="ad-axis")
+
+
+def _place(part: float) -> str:
+    """Where a part of the time stands, when some of the time is shown enlarged."""
+    return f"clamp(-2%,calc(({part:.5f} - var(--ad-from,0))/var(--ad-span,1)*100%),102%)"
 
 
 def _key(chart: Chart) -> Markup:
@@ -230,17 +266,7 @@ def _key(chart: Chart) -> Markup:
 # ---- charts of a motion: torques, by cause, at the motors; positions, velocities, accelerations -----------
 
 
-COLOURS = {
-    "inertia": "#0072b2",
-    "centrifugal": "#56b4e9",
-    "Coriolis": "#009e73",
-    "gravity": "#e69f00",
-    "springs": "#b3a125",
-    "viscous friction": "#cc79a7",
-    "dry friction": "#8c510a",
-    "rotor coupling": "#d55e00",
-    "tip wrench": "#777777",
-}
+COLOURS = {name: f"var(--part-{k})" for k, name in enumerate(CAUSE_COLOURS)}  # light or dark
 
 _MOST, _FEW = 20_000, 2_000  # instants at which curves are computed, and torques by cause
 TALL = 240  # pixels

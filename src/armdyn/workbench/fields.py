@@ -13,7 +13,9 @@ import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from math import floor, inf, isfinite, log10
+from dataclasses import dataclass
+from inspect import signature
+from math import floor, inf, isfinite, log10, pi
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
@@ -30,12 +32,37 @@ _LONGEST = 200  # characters of what is typed
 _NOTHING = Markup("")
 
 
+@dataclass(frozen=True)
+class Units:
+    """In what pages show angles and lengths; everything else, and all that is computed, is in SI units."""
+
+    degrees: bool = False
+    millimetres: bool = False
+
+    def of(self, unit: str) -> tuple[str, float]:
+        """What a unit such as "rad/s" is shown in, and how many of that it is."""
+        if self.degrees and unit.startswith("rad"):
+            return "°" + unit.removeprefix("rad"), 180 / pi
+        if self.millimetres and (unit == "m" or unit.startswith("m/")):
+            return "m" + unit, 1000.0
+        return unit, 1.0
+
+
+CHOICES = {
+    "radians, metres": Units(),
+    "degrees, metres": Units(degrees=True),
+    "degrees, millimetres": Units(True, True),
+    "radians, millimetres": Units(millimetres=True),
+}
+
+
 class NumberField:
     """A number of the page, or three side by side; of a slider, both it and the number beside it.
 
     `change` is called with every new value that comes from a page, and may refuse it. What is typed beyond
     `limits`, without them those of the handle, is brought to the limit. With `limits`, a slider shows values
-    beyond its ends by growing, as long as they last.
+    beyond its ends by growing, as long as they last. `value` is in the field's `unit`, what pages show and
+    what is typed in the unit that was chosen for it.
     """
 
     def __init__(
@@ -49,27 +76,43 @@ class NumberField:
         self._bench, self.handle, self.unit = bench, handle, unit
         self._change, self._limits = change, limits
         self._ends = (handle.min, handle.max) if limits is not None else None
+        self._step, self._said = handle.step, (str(handle.label), handle.hint)
         self._held: Value = handle.value
+        self._shown, self._factor = unit, 1.0  # the unit in the page, and how many of it are one
         self._fit_decimals(handle.value)
         handle.on_update(self._sent)
 
     @property
     def value(self) -> Any:
-        """What it shows: a number, or a tuple of them."""
-        return self.handle.value
+        """What it shows, in its own unit: a number, or a tuple of them."""
+        return self._held
 
     def show(self, value: Value) -> None:
         """Show a value in every page."""
-        self._fit_decimals(value)
+        shown = times(value, self._factor)
+        self._fit_decimals(shown)
         if self._ends is not None and not isinstance(value, tuple):
-            low, high = min(self._ends[0], value), max(self._ends[1], value)
+            low, high = (x * self._factor for x in (min(self._ends[0], value), max(self._ends[1], value)))
             if (self.handle.min, self.handle.max) != (low, high):
                 self.handle.min, self.handle.max = low, high
-        self._held = self.handle.value = value
+        self._held, self.handle.value = value, shown
+
+    def switch(self, units: Units) -> None:
+        """Show it in other units."""
+        shown, factor = units.of(self.unit)
+        if shown == self._shown:
+            return
+        self._shown, self._factor = shown, factor
+        label, hint = (text and text.replace(f"[{self.unit}]", f"[{shown}]") for text in self._said)
+        if self.handle.label != label:
+            self.handle.label = label
+        self.handle.hint = hint
+        self.handle.step = float(f"{self._step * factor:.0e}") if factor != 1 else self._step
+        self.show(self._held)
 
     def type(self, place: int, text: str) -> None:
         """Take what was typed, in a row of several numbers at a place."""
-        before = self.handle.value
+        before = self._held
         number = self._within(place, self._read(text))
         if isinstance(before, tuple):
             value: Value = tuple(number if i == place else x for i, x in enumerate(before))
@@ -81,7 +124,7 @@ class NumberField:
     def _sent(self, event: Any) -> None:
         """A number from a slider or an arrow; not what `show` shows."""
         if event.client is not None:
-            before, self._held = self._held, self.handle.value
+            before, self._held = self._held, times(self.handle.value, 1 / self._factor)
             self._bench.guard(self._take, before, self._held)
 
     def _take(self, before: Value, value: Value) -> None:
@@ -107,9 +150,10 @@ class NumberField:
         angle = not self.unit or self.unit.startswith("rad")
         shown = one_line(text[:_LONGEST])
         if DEGREES.search(plain) and not angle:
-            raise ViewError(f"{self._name}: expected a number in {self.unit}, found the angle '{shown}'")
+            raise ViewError(f"{self._name}: expected a number in {self._shown}, found the angle '{shown}'")
+        is_angle = DEGREES.search(plain) or (angle and "pi" in plain)  # in radians, whatever the page shows
         try:
-            return parse(plain, (), _LONGEST).value()
+            return parse(plain, (), _LONGEST).value() / (1.0 if is_angle else self._factor)
         except ArmdynError:
             such = "-0.5, 1e-3 or pi/2" if not angle else "-0.5, 1e-3, pi/2 or 90deg"
             raise ViewError(f"{self._name}: expected a number such as {such}, found '{shown}'") from None
@@ -120,9 +164,10 @@ class NumberField:
         if low <= number <= high:
             return number
         found = low if number < low else high
-        unit = f" {self.unit}" if self.unit else ""
-        text = f"{number:.6g}{unit} is beyond {found:.6g}{unit}, the limit: set to that."
-        if self.unit == "rad" and isfinite(found):
+        unit = f" {self._shown}" if self._shown else ""
+        numbers = [f"{x * self._factor:.6g}{unit}" for x in (number, found)]
+        text = f"{numbers[0]} is beyond {numbers[1]}, the limit: set to that."
+        if self._shown == "rad" and isfinite(found):
             text += " Degrees are written 90deg."
         self._bench.tell(self._name, text, "orange")
         return found
@@ -132,7 +177,8 @@ class NumberField:
             return self._limits()
         ends = (self.handle.min, self.handle.max)
         low, high = (x[place] if isinstance(x, tuple) else x for x in ends)
-        return (-inf if low is None else float(low), inf if high is None else float(high))
+        part = 1 / self._factor
+        return (-inf if low is None else part * float(low), inf if high is None else part * float(high))
 
     def _fit_decimals(self, value: Value) -> None:
         """So many decimals that a small number shows four digits."""
@@ -146,12 +192,24 @@ def each_number(value: Value) -> tuple[float, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
-class Fields:
-    """All number fields of a page: what is typed into one goes to it, one after the other, in order."""
+def times(value: Value, factor: float) -> Value:
+    if factor == 1:
+        return value
+    return tuple(factor * x for x in value) if isinstance(value, tuple) else factor * value
 
-    def __init__(self, bench: Holder) -> None:
-        self._bench = bench
+
+class Fields:
+    """All number fields of a page: what is typed into one goes to it, one after the other, in order.
+
+    The page's script says other things on the same line: `hear` has them heard.
+    """
+
+    def __init__(self, bench: Holder, title: str = "") -> None:
+        self._bench, self._title = bench, title
         self._fields: dict[str, NumberField] = {}
+        self._listeners: dict[str, Callable[..., None]] = {}
+        self._titles: list[tuple[Any, str]] = []
+        self.units = Units()
         self._worker = ThreadPoolExecutor(1, "armdyn view: fields")
         self._line: Any = bench.gui.add_text("typed", "")
         self._line.on_update(self._heard)
@@ -161,7 +219,8 @@ class Fields:
         """What tells the page's script where to write; the field that it writes into is not shown."""
         uuid = self._line._impl.uuid  # viser has no other name for a field in the page
         style = f'div:has(> div > div > p > label[for="{uuid}"]) {{ display: none }}'
-        return f'<style>{style}</style><i data-armdyn="typed" data-uuid="{uuid}" hidden></i>'
+        mark = tag("i", hidden="", data_armdyn="typed", data_uuid=uuid, data_title=self._title)
+        return f"<style>{style}</style>{mark}"
 
     def add(
         self,
@@ -175,6 +234,23 @@ class Fields:
         self._fields[handle._impl.uuid] = field
         return field
 
+    def title(self, folder: Any) -> None:
+        """Have the units in the title of a folder, as in "Positions [rad]", follow those of the page."""
+        self._titles.append((folder, str(folder.label)))
+
+    def switch(self, units: Units) -> None:
+        """Show angles and lengths in other units, in every page."""
+        self.units = units
+        for field in list(self._fields.values()):
+            field.switch(units)
+        for folder, title in self._titles:
+            head, _, unit = title.removesuffix("]").rpartition("[")
+            folder.label = f"{head}[{' or '.join(units.of(x)[0] for x in unit.split(' or '))}]"
+
+    def hear(self, name: str, listener: Callable[..., None]) -> None:
+        """Have `listener` called with a page (viser's client) and what numbers it says with a name."""
+        self._listeners[name] = listener
+
     def close(self) -> None:
         self._worker.shutdown(wait=False, cancel_futures=True)
 
@@ -183,13 +259,25 @@ class Fields:
         if event.client is None:
             return
         try:
-            uuid, place, text, _ = json.loads(self._line.value)
-            field = self._fields[uuid]
-            known = isinstance(place, int) and 0 <= place < 3 and isinstance(text, str)
-        except (ValueError, TypeError, KeyError, RecursionError):
+            name, *said, _ = json.loads(self._line.value)
+            listener, field = self._listeners.get(name), self._fields.get(name)
+        except (ValueError, TypeError, RecursionError):
             return
-        if known and not self._bench.closed:
-            self._worker.submit(self._bench.guard, field.type, place, text)
+        if self._bench.closed:
+            return
+        if listener is not None and all(type(x) in (int, float) and isfinite(x) for x in said):
+            self._worker.submit(self._bench.guard, self._told, listener, event.client, said)
+        elif field is not None and len(said) == 2:
+            place, text = said
+            if isinstance(place, int) and 0 <= place < 3 and isinstance(text, str):
+                self._worker.submit(self._bench.guard, field.type, place, text)
+
+    def _told(self, listener: Callable[..., None], client: Any, said: list[float]) -> None:
+        try:
+            signature(listener).bind(client, *said)
+        except TypeError:  # not of our script: more or less than was to be said
+            return
+        listener(client, *said)
 
 
 # ---- readings ----------------------------------------------------------------------------------------------
@@ -204,7 +292,7 @@ def four_digits(x: float, least: float = 0.0) -> str:
 
 def note(text: str, **attributes: str) -> Markup:
     """A sentence below fields or tables."""
-    return tag("div", text, class_="ad-note", **attributes)
+    return tag("div", text, **{"class_": "ad-note", **attributes})
 
 
 class Reading:

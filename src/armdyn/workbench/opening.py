@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
+from armdyn.drawing.style import cause_variables
 from armdyn.identification import Fit, Log
 from armdyn.motion import load_cycle
 from armdyn.motion.torques import check_robot
@@ -24,6 +26,7 @@ from armdyn.workbench.tabs import (
     equations,
     export,
     motion,
+    others,
     parameters,
     pose,
     show,
@@ -31,10 +34,18 @@ from armdyn.workbench.tabs import (
     torques,
 )
 
-_LEFT, _RIGHT = 400, 420  # pixels
+# Pixels of a window's width at least, and of the panels at its left and right; the last folds the left one.
+_WIDTHS = ((1250, 400, 420), (900, 310, 340), (0, 300, 330))
 
 
 Add = Callable[[Bench], Any]  # makes the fields of a tab and has itself told of the state
+
+
+def robot_tab(bench: Bench) -> None:
+    others.add(bench)
+    parameters.add(bench)
+
+
 READINGS: dict[str, Add] = {  # at the left: what is computed
     "Torques": torques.add,
     "Curves": curves.add,
@@ -42,7 +53,7 @@ READINGS: dict[str, Add] = {  # at the left: what is computed
 }
 CONTROLS: dict[str, Add] = {  # at the right
     "Pose": pose.add,
-    "Robot": parameters.add,
+    "Robot": robot_tab,
     "Motion": motion.add,
     "Simulate": simulation.add,
     "Data": data.add,
@@ -55,20 +66,35 @@ def lay_out(bench: Bench) -> None:
     """The arm in the middle, readings at the left, the player and controls at the right."""
     gui = bench.gui
     gui.main_panel.dock_right()
-    gui.main_panel.set_width(_RIGHT)
-    style = files("armdyn.workbench").joinpath("panels.css").read_text(encoding="utf-8")
+    causes = f':root{{{cause_variables()}}}[data-mantine-color-scheme="dark"]{{{cause_variables(True)}}}\n'
+    style = causes + files("armdyn.workbench").joinpath("panels.css").read_text(encoding="utf-8")
     gui.add_html(f"<style>{style}</style>{bench.fields.html}")
     readings = gui.add_panel()
     _add(readings, READINGS, bench)
     readings.dock_left()
-    readings.set_width(_LEFT)
     motion.transport(bench)
     _add(gui.add_tab_group(), CONTROLS, bench)
+    _, left, right = _WIDTHS[0]
+    readings.set_width(left)
+    gui.main_panel.set_width(right)
+
+    def narrow(client: Any, window: float) -> None:
+        """Panels of one page, whose window has a width: viser has one width for all pages."""
+        from viser import _messages
+
+        least, *widths = next(row for row in _WIDTHS if window >= row[0])
+        say = client.gui._websock_interface.queue_message
+        stamp: Any = {"counter": 1, "run_id": uuid4().hex}  # as from another server: always taken
+        for panel, width in zip((readings, gui.main_panel), widths, strict=True):
+            say(_messages.GuiSetPanelWidthMessage(panel._placement_uuid, width, **stamp))
+        say(_messages.GuiSetPanelCollapsedMessage(readings._placement_uuid, least == 0, **stamp))
+
+    bench.fields.hear("window", narrow)
 
 
 def _add(group: Any, tabs: dict[str, Add], bench: Bench) -> None:
     for title, add in tabs.items():
-        with group.add_tab(title):
+        with group.add_tab(title) as bench.places[title]:
             add(bench)
 
 
@@ -82,6 +108,7 @@ class Workbench:
 
     def __init__(self, bench: Bench, gate: Gate) -> None:
         self._bench, self._gate = bench, gate
+        self._take(bench)
         atexit.register(self.close)  # before viser's own, which prints
 
     @property
@@ -118,6 +145,25 @@ class Workbench:
     def open(self) -> None:
         """Open the page in the system's browser, where there is one with windows."""
         open_browser(self.url)
+
+    def _take(self, bench: Bench) -> None:
+        self._gate.on_unaided, bench.open_robot = bench.draw_plainly, self._open_robot
+
+    def _open_robot(self, robot: Robot, source: str | None) -> None:
+        """Show another robot in place of the one that is shown, in every page."""
+        loaded, _ = _loaded(robot)
+        old, server = self._bench, self._bench.server
+        old.close()
+        with server.atomic():
+            server.gui.reset()
+            server.scene.reset()
+            server.gui.set_panel_label(one_line(loaded.name))
+            bench = Bench(server, loaded, source)
+            bench.unaided = self._gate.unaided
+            lay_out(bench)
+        self._bench = bench
+        self._take(bench)
+        bench.start()
 
     def wait(self, *, stay: bool = False) -> None:
         """Wait until every page that was open is closed; with `stay`, until `close` or Ctrl-C."""
@@ -185,7 +231,6 @@ def view(
     server = start_server(gate, port, one_line(loaded.name))
     try:
         bench = Bench(server, loaded, source or path, made, spelt, fit, log)
-        bench.unaided = lambda: gate.unaided
         lay_out(bench)
     except BaseException:
         stop_server(server)

@@ -12,6 +12,7 @@ import contextlib
 import errno
 import gzip
 import logging
+import re
 import socket
 import sys
 import threading
@@ -34,16 +35,22 @@ if TYPE_CHECKING:
 # ---- viser's page with a script of ours at its head, `page.js` --------------------------------------------
 #
 # What is typed into a number field is sent when it is meant, and nothing that fields say is lost. A page
-# that draws without a graphics card says so: then pictures come less often, so that numbers keep up.
+# that draws without a graphics card says so: then pictures come less often, so that numbers keep up. The
+# page has the name of the robot, and an icon of its own.
 
 
 UNAIDED = "/armdyn/unaided"  # what a page asks for that draws without a graphics card
 _TEXT = files("armdyn.workbench").joinpath("page.js").read_text(encoding="utf-8")
 SCRIPT = f"<head><script>{_TEXT.replace('UNAIDED', UNAIDED)}</script>".encode()
+_ICON = """<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32' fill='none' stroke-width='4'>
+<path d='M6 28h12M12 28V17L24 7' stroke='%231c7ed6' stroke-linecap='round' stroke-linejoin='round'/>
+<g fill='white' stroke='%23343a40' stroke-width='2.5'><circle cx='12' cy='17' r='3.2'/>
+<circle cx='24' cy='7' r='3.2'/></g></svg>"""
+_HREF = "data:image/svg+xml," + _ICON.replace("\n", "").replace("<", "%3C").replace(">", "%3E")
 
 
 def mended(handle: Callable[..., Any]) -> Callable[..., Any]:
-    """The handler of requests, with the script at the head of the page that it sends."""
+    """The handler of requests, with the script at the head of the page that it sends, and a title."""
     made: dict[bytes, bytes] = {}
 
     def answer(connection: Any, request: Any) -> Any:
@@ -53,7 +60,7 @@ def mended(handle: Callable[..., Any]) -> Callable[..., Any]:
         if response is None or not response.headers.get("Content-Type", "").startswith("text/html"):
             return response
         if response.body not in made:
-            made[response.body] = _with_script(response.body, response.headers.get("Content-Encoding"))
+            made[response.body] = _ours(response.body, response.headers.get("Content-Encoding"))
         response.body = made[response.body]
         del response.headers["Content-Length"]
         response.headers["Content-Length"] = str(len(response.body))
@@ -62,9 +69,11 @@ def mended(handle: Callable[..., Any]) -> Callable[..., Any]:
     return answer
 
 
-def _with_script(body: bytes, encoding: str | None) -> bytes:
+def _ours(body: bytes, encoding: str | None) -> bytes:
     if encoding == "gzip":
-        return gzip.compress(_with_script(gzip.decompress(body), None))
+        return gzip.compress(_ours(gzip.decompress(body), None))
+    body = re.sub(rb"<title>.*?</title>", b"<title>armdyn</title>", body, count=1)
+    body = re.sub(rb'(?s)(rel="icon"\s+href=")[^"]*', rb"\1" + _HREF.encode(), body, count=1)
     return body.replace(b"<head>", SCRIPT, 1)
 
 
@@ -104,13 +113,16 @@ class Gate:
     def __init__(self, host: str, origins: tuple[str, ...] = ()) -> None:
         self.host, self.origins = host, origins
         self.unaided = False  # whether a page said that it draws without a graphics card
+        self.on_unaided: Callable[[], None] = lambda: None  # called when the first page says so
         self._page = self._line = -inf  # s: when the page was last asked for, and a WebSocket let in
 
     def _note(self, path: str, is_line: bool) -> None:
         if is_line:
             self._line = monotonic()
         elif path == UNAIDED:
-            self.unaided = True
+            first, self.unaided = not self.unaided, True
+            if first:
+                self.on_unaided()
         elif path.partition("?")[0] in ("/", "/index.html"):
             self._page = monotonic()
 
@@ -201,9 +213,9 @@ def open_browser(url: str) -> None:
     threading.Thread(target=webbrowser.open, args=(url,), name="armdyn view: browser", daemon=True).start()
 
 
-def set_theme(gui: Any, dark: bool = False) -> None:
-    """Light or dark; without viser's logo and without a button that would share the page."""
-    gui.configure_theme(dark_mode=dark, show_share_button=False, show_logo=False)
+def set_theme(gui: Any) -> None:
+    """Without viser's logo and without a button that would share the page; a page knows if it is dark."""
+    gui.configure_theme(show_share_button=False, show_logo=False)
 
 
 _STARTING = threading.Lock()

@@ -273,7 +273,7 @@ def make_gufunc(address: int, name: str, signature: str, inputs: int, outputs: i
 _TYPE, _DATA, _NDIM, _DIMS, _DESCR, _FLAGS = 8, 16, 24, 32, 56, 64  # bytes from the start of an array object
 _PLAIN = 0x101  # C-contiguous and aligned
 _EMPTY = 184  # PyArray_Empty in NumPy's array API table
-_ENTRIES, _SIZE = 24, 16  # of a tuple
+_SIZE, _ENTRIES = 16, tuple.__basicsize__  # of a tuple; since Python 3.14 its hash stands before the entries
 _METH_O = 0x8  # the function takes one argument, a tuple here
 _CONTEXT = 10  # addresses in _context
 
@@ -309,7 +309,9 @@ def layout_is_known() -> bool:
             or ctypes.c_int64.from_address(field(_DIMS, pointer)).value != shape[0]
         ):
             return False
-    return id(np.dtype(np.float64)) == id(np.zeros(1).dtype)
+    pair, word = (array, None), ctypes.c_size_t
+    words = [word.from_address(id(pair) + place).value for place in (_SIZE, _ENTRIES, _ENTRIES + 8)]
+    return words == [2, id(array), id(None)] and id(np.dtype(np.float64)) == id(np.zeros(1).dtype)
 
 
 @lru_cache

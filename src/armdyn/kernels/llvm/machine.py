@@ -65,17 +65,41 @@ def llvm_versions() -> str:
     return f"{version} (LLVM {'.'.join(map(str, llvm.llvm_version_info))})"
 
 
+VARIABLE = "ARMDYN_CPU"
+_LEVELS = {  # of x86-64, as compilers name them: the size of a vector register, what a processor has to have
+    "x86-64": (16, "sse2"),
+    "x86-64-v2": (16, "sse4.2 ssse3 popcnt cx16"),
+    "x86-64-v3": (32, "avx2 bmi bmi2 f16c fma lzcnt movbe"),
+    "x86-64-v4": (64, "avx512f avx512bw avx512cd avx512dq avx512vl"),
+}
+
+
 @functools.cache
 def cpu() -> tuple[str, str]:
-    """Name and features of the processor."""
+    """Name and features of the processor that code is made for: this one, or what $ARMDYN_CPU names."""
     llvm = _llvm()
-    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    name, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features()
+    given = os.environ.get(VARIABLE, "").strip()
+    if not given:
+        return name, features.flatten()
+    here = []
+    for level, (_, needed) in _LEVELS.items():
+        if not all(features.get(feature) for feature in needed.split()):
+            break
+        here.append(level)
+    if given not in here:
+        allowed = " ".join(here) or "nothing: levels are those of x86-64"
+        raise ArmdynError(f"{VARIABLE}: found {given[:40]!r}; on this processor ({name}) allowed: {allowed}")
+    return given, ""
 
 
 @functools.cache
 def vector_bytes() -> int:
     """The size of a vector register: AVX-512, AVX, else 16 (SSE2, NEON)."""
-    features = set(cpu()[1].split(","))
+    name, text = cpu()
+    if name in _LEVELS:
+        return _LEVELS[name][0]
+    features = set(text.split(","))
     if "+avx512f" in features:
         return 64
     return 32 if "+avx" in features else 16

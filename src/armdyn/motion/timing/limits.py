@@ -118,6 +118,21 @@ class MotionLimits:
     def kinds(self) -> tuple[LimitRows, LimitRows, LimitRows]:
         return self.torque, self.velocity, self.acceleration
 
+    @property
+    def any(self) -> bool:
+        """Whether something is limited."""
+        return any(bool(np.isfinite(rows.bound).any()) for rows in self.kinds)
+
+    def largest(
+        self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, tau: np.ndarray
+    ) -> tuple[float, Limit, int]:
+        """The largest share of a limit that samples (N, n) use, of which limit, and at which sample."""
+        states = tau, self.velocities(q, qd), self.accelerations(q, qd, qdd)
+        shares = [rows.share(x) for rows, x in zip(self.kinds, states, strict=True)]
+        kind = max(range(len(shares)), key=lambda k: float(shares[k].max()))
+        sample, row = np.unravel_index(int(shares[kind].argmax()), shares[kind].shape)
+        return float(shares[kind][sample, row]), self.kinds[kind].limits[row], int(sample)
+
     def velocities(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """Velocities that the rows bound: q̇ (..., n), then those of joints that follow others."""
         if self.followers is None:

@@ -20,6 +20,7 @@ from armdyn.identification.validation import Comparison
 from armdyn.report.fit.subject import FitSubject, compared, one_after_the_other
 from armdyn.report.page import (
     Amount,
+    Answer,
     Markup,
     Part,
     Picture,
@@ -99,6 +100,34 @@ def _draw_band(panel: Axes, t: np.ndarray, predicted: np.ndarray, half: np.ndarr
     panel.fill_between(t[rows], np.where(known, low, 0), np.where(known, high, 0), where=known, **_BAND)
 
 
+def fit_answers(subject: FitSubject) -> list[Answer]:
+    """Four figures on top: the error, the joint with the largest, what is known, warnings."""
+    fit, checked = subject.fit, subject.fit.validation
+    error, remark = fit.training_error, "of the torques in training; no other data were given"
+    joints = fit.residuals
+    if checked is not None:
+        remark = f"of the torques in validation; {_percent(error)} in training"
+        error, joints = checked.error, checked.joints
+    worst = max(range(fit.robot.n), key=lambda j: np.nan_to_num(joints[j].relative, nan=-1.0))
+    beware = () if checked is None else checked.warnings
+    said = [f"{len(beware)} to beware of"] if beware else []
+    said += [f"{len(fit.notes)} noticed on the way"] if fit.notes else []
+    count = len(beware) + len(fit.notes)
+    known = f"{int(fit.essential.sum())} of {len(fit.base)}"
+    return [
+        Answer("error", _percent(error), remark, "fit"),
+        Answer(
+            "largest at a joint", _percent(joints[worst].relative), joint_title(fit.robot, worst), "residuals"
+        ),
+        Answer("known to 30 % or better", known, "base parameters", "unknown"),
+        Answer("warnings", str(count) if count else "none", ", ".join(said), "fit", bool(beware)),
+    ]
+
+
+def _percent(x: float) -> Markup:
+    return join([number(100 * x, 3), " %"])
+
+
 def write_fit(subject: FitSubject) -> list[Part]:
     fit = subject.fit
     parts: list[Part] = [_facts(subject)]
@@ -127,17 +156,13 @@ def write_fit(subject: FitSubject) -> list[Part]:
 def _facts(subject: FitSubject) -> Markup:
     fit = subject.fit
     entries: list[tuple[str, str]] = [
-        ("error in training", join([number(100 * fit.training_error, 3), " %"])),
         ("torques in the fit", str(int(fit.factors.rows.sum()))),
         ("base parameters", str(len(fit.base))),
-        ("known to 30 % or better", str(int(fit.essential.sum()))),
         ("condition number", number(fit.condition, 3)),
         ("method", method_text(fit)),
     ]
-    if fit.validation is not None:
-        entries.insert(1, ("error in validation", join([number(100 * fit.validation.error, 3), " %"])))
     if fit.model.problem.cutoff is not None:
-        entries.insert(-5, ("of filtered torques", filtered_text(fit)))
+        entries.insert(0, ("error of filtered torques", filtered_text(fit)))
     return facts(entries)
 
 

@@ -22,7 +22,18 @@ from armdyn.drawing.curves import arrow, colour, dash
 from armdyn.drawing.sheet import Given
 from armdyn.drawing.style import INK, styled
 from armdyn.drawing.views import Posture, View, nice_below
-from armdyn.report.page import Amount, Heading, Markup, Part, Picture, TableCell, number, paragraph, table
+from armdyn.report.page import (
+    Amount,
+    Heading,
+    Markup,
+    Part,
+    Picture,
+    TableCell,
+    cited,
+    number,
+    paragraph,
+    table,
+)
 from armdyn.report.subject import Subject
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_limits
@@ -244,8 +255,11 @@ def _dynamic_caption(found: list[Ellipsoid], strength: str) -> list[str]:
         caption.append("Gravity does not shift it in this posture.")
     if reachable:
         caption.append(
-            " There are more joints than directions of the tip: the solid ellipsoid (7.148) holds for joint "
-            "accelerations of least norm, the dashed one shows all accelerations that the torques can reach."
+            cited(
+                " There are more joints than directions of the tip: the solid ellipsoid (7.148) holds for "
+                "joint accelerations of least norm, the dashed one shows all accelerations that the torques "
+                "can reach."
+            )
         )
     return caption
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fractions import Fraction
 
 import numpy as np
 
 from armdyn.exact import Equations, Proof, SizeError, SpringError
-from armdyn.exact.form import Entry, Form
+from armdyn.exact.form import Form
 from armdyn.exact.printing.document import Passage as Lines
 from armdyn.exact.printing.mathml import MATHML, aligned, inline
 from armdyn.exact.printing.printer import Printer
 from armdyn.exact.ring import LoopsError, check_loops
 from armdyn.exact.rotors import RotorCoupling
-from armdyn.exact.written import in_matrices, letters, sections
+from armdyn.exact.written import FRICTION, in_matrices, letters, sections
 from armdyn.names import listed
 from armdyn.report.page import (
     Amount,
@@ -108,7 +109,8 @@ def _elastic(robot: Robot) -> str:
 def _whole(equations: Equations) -> list[Markup]:
     """All of them; long parts behind a line that opens."""
     found = []
-    for part in sections(equations, MATHML, "book"):
+    for written in sections(equations, MATHML, "book"):
+        part = _friction(equations) if written.title == FRICTION else written
         count = sum(len(terms) for _, terms in part.lines)
         if count > _OPEN and part.title != "Equations of motion":
             found.append(folded(f"{part.title}: {len(part.lines)} lines, {count} terms", _block(part)))
@@ -117,11 +119,74 @@ def _whole(equations: Equations) -> list[Markup]:
     return found
 
 
+_ROWS = 14  # of a block of equations
+_DIGITS = 5  # of the numbers of friction, which nobody knows better
+
+
+def _friction(equations: Equations) -> Lines:
+    """Friction with numbers of a few digits. Where it brakes more in one direction, the two numbers of dry
+    friction stand side by side; the exact form has them as factors of sgn and sgn².
+    """
+    printer = Printer(equations.basis, MATHML)
+    lines, rounded = [], False
+    for i, row in enumerate(equations.friction, 1):
+        ring, cases, left = row.poly.ring, list[str](), row.poly.ring.constant(0)
+        terms = {
+            tuple((ring.names[k], e) for k, e in enumerate(exponents) if e): c
+            for exponents, c in row.poly.terms().items()
+        }
+        for joint in range(1, equations.n + 1):
+            once, twice = (((f"sgn{joint}", e),) for e in (1, 2))
+            if once in terms and twice in terms:
+                odd, even = terms.pop(once), terms.pop(twice)
+                speed = MATHML.sum(printer.poly_parts(ring.gen(f"qd{joint}")))
+                cases.append(_cases(speed, even + odd, even - odd))
+        for factors, c in terms.items():
+            product = ring.constant(short := _short(c))
+            rounded |= short != c
+            for name, e in factors:
+                product = product * ring.gen(name) ** e
+            left = left + product
+        parts = [*printer.poly_parts(left), *cases]
+        lines.append((MATHML.entry("f", (i,)), parts or [MATHML.zero]))
+    return Lines(FRICTION, f"Numbers are rounded to {_DIGITS} digits." if rounded else "", lines)
+
+
+def _short(x: Fraction) -> Fraction:
+    """A decimal fraction with few digits; whole numbers and fractions such as 1/3 are what they are."""
+    decimal = x.denominator > 1 and not 10**40 % x.denominator
+    return Fraction(f"{float(x):.{_DIGITS}g}") if decimal else x
+
+
+def _cases(speed: str, ahead: Fraction, back: Fraction) -> str:
+    """One torque for each direction."""
+    rows = [
+        f"<mtr><mtd><mn>{f'{float(x):.{_DIGITS}g}'.replace('-', '−')}</mn></mtd>"
+        f"<mtd>{speed}<mo>{sign}</mo><mn>0</mn></mtd></mtr>"
+        for x, sign in ((ahead, "&gt;"), (back, "&lt;"))
+    ]
+    table = f'<mtable columnalign="right left">{"".join(rows)}</mtable>'
+    return f'<mrow><mo stretchy="true">{{</mo>{table}</mrow>'
+
+
 def _block(part: Lines) -> Markup:
     blocks = [paragraph(part.text)] if part.text else []
     if part.lines:
-        blocks.append(scrolling(Markup(aligned(part.lines))))
+        blocks.append(scrolling(*(Markup(aligned(some)) for some in _pieces(part.lines))))
     return join(blocks)
+
+
+def _pieces(lines: list[tuple[str, list[str]]]) -> list[list[tuple[str, list[str]]]]:
+    """Lines in blocks of some rows each: paper breaks between blocks, not within one."""
+    found, rows = [list[tuple[str, list[str]]]()], 0
+    for line in lines:
+        count = aligned([line]).count("<mtr>")
+        if rows and rows + count > _ROWS:
+            found.append([])
+            rows = 0
+        found[-1].append(line)
+        rows += count
+    return found
 
 
 def _outline(equations: Equations, size: int) -> list[Markup]:
@@ -184,9 +249,10 @@ def spelled(statement: str) -> str:
     return statement[0].upper() + statement[1:]
 
 
-def _speed(speed: Entry | None) -> Markup | str:
+def _speed(coupling: RotorCoupling) -> Markup | str:
+    speed = coupling.speed
     if speed is None:
-        return "not zero, too long to write"
+        return "0" if coupling.uncoupled else "not zero, too long to write"
     return Markup(inline(speed)) if len(speed.poly) <= _SPEED else f"{len(speed.poly)} terms"
 
 
@@ -195,7 +261,7 @@ def _rotors(couplings: Iterable[RotorCoupling], closed: bool) -> list[Markup]:
     for coupling in couplings:
         verdict = "exact" if coupling.diagonal_is_exact else "not exact"
         along = "exact" if coupling.uncoupled else "not exact"
-        rows.append((coupling.link, coupling.carrier, _speed(coupling.speed), verdict, along))
+        rows.append((coupling.link, coupling.carrier, _speed(coupling), verdict, along))
     text = paragraph(
         "The diagonal model adds k²Iₘ of each motor to the diagonal of B, and the rotor's mass to the link "
         "that carries it, and nothing else. It is exact for a motor whose carrier does not turn about the "

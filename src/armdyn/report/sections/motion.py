@@ -14,9 +14,9 @@ from armdyn.drawing.arm import draw_arm, draw_base_axes, draw_ghost, draw_scale,
 from armdyn.drawing.canvas import canvas
 from armdyn.drawing.curves import (
     TOTAL,
+    cause_look,
     colour,
     curve,
-    dash,
     effort_label,
     finish,
     joint_kinds,
@@ -38,6 +38,7 @@ from armdyn.report.page import (
     Part,
     Picture,
     TableCell,
+    cited,
     number,
     paragraph,
     table,
@@ -49,6 +50,8 @@ from armdyn.robot import Robot
 from armdyn.robot.joints import joint_limits, joint_units, passive_text, torque_unit
 
 _ROUNDING = 1e-9  # of the largest torque: smaller parts are rounding
+_SMALLEST = 0.05  # of a joint's largest torque: smaller parts are drawn as one
+_SMALLER = "smaller parts"
 _DETAILED = 3  # joints up to which every cause gets its own curve
 _POSTURES = 7  # of an arm along its motion
 
@@ -150,6 +153,7 @@ def plot_contributions(
     wrench: Any = None,
     *,
     rotors: RotorPart = "separate",
+    smallest: float = _SMALLEST,
     ax: Given = None,
 ) -> Figure:
     """The torques of a motion by what causes them, a panel for each joint, as in figures 7.6, 7.8 and 7.11.
@@ -158,10 +162,11 @@ def plot_contributions(
     torques of each pair) and looks the same in all panels; above that the curves of a kind are added. The
     pale line is the whole torque.
     Rotor coupling is what exact rotors add to the diagonal model; with rotors="within" it is part of inertia,
-    centrifugal and Coriolis torques, as in the book's figures. `ax` takes n axes.
+    centrifugal and Coriolis torques, as in the book's figures. Several parts that stay below `smallest`, in
+    parts of a joint's largest torque, are added up to one curve; 0 draws them all. `ax` takes n axes.
     """
     subject = Subject.of(robot, trajectory, wrench)
-    return _draw_causes(subject, _contributions(subject, rotors), ax=ax)
+    return _draw_causes(subject, _contributions(subject, rotors), smallest, ax=ax)
 
 
 def _contributions(subject: Subject, rotors: RotorPart = "separate") -> Contributions:
@@ -180,35 +185,53 @@ def _causes(subject: Subject, found: Contributions) -> dict[str, np.ndarray]:
 
 
 @styled
-def _draw_causes(subject: Subject, found: Contributions, *, ax: Given = None) -> Figure:
+def _draw_causes(
+    subject: Subject, found: Contributions, smallest: float = _SMALLEST, *, ax: Given = None
+) -> Figure:
     robot, total, t, least = subject.robot, subject.torque, subject.samples.t, _least(subject)
     if robot.n > _DETAILED:
-        return _grid_of_joints(subject, _causes(subject, found), ax)
+        return _grid_of_joints(subject, _gathered(_causes(subject, found), smallest), ax)
     paper = sheet(0.45 + 2.25 * robot.n, robot.n, 1, ax=ax, sharex=True)
-    shown = [{n: y for n, y in found.at(i) if np.abs(y).max() > least} for i in range(robot.n)]
+    shown = [
+        _gathered({n: y for n, y in found.at(i) if np.abs(y).max() > least}, smallest) for i in range(robot.n)
+    ]
     look = {name: k for k, name in enumerate(dict.fromkeys(name for curves in shown for name in curves))}
     for i, panel in enumerate(paper.panels):
         lines = [curve(panel, t, total[:, i], 0, "total", **TOTAL)]
-        lines += [curve(panel, t, y, look[name], name) for name, y in shown[i].items()]
+        lines += [curve(panel, t, y, 0, name, **cause_look(name, look[name])) for name, y in shown[i].items()]
         finish(panel, lines, effort_label(robot, i), joint_title(robot, i))
     paper.under("time [s]")
     return paper.figure
+
+
+def _gathered(parts: dict[str, np.ndarray], smallest: float) -> dict[str, np.ndarray]:
+    """Parts (N,), or (N, n), those that are small at every joint added up, if there are several."""
+    if not parts:
+        return parts
+    sizes = {name: np.abs(part).max(0) for name, part in parts.items()}
+    bound = smallest * np.maximum.reduce([np.abs(sum(parts.values())).max(0), *sizes.values()])
+    small = [name for name, size in sizes.items() if np.all(size < bound)]
+    if len(small) < 2:
+        return parts
+    return {
+        **{name: part for name, part in parts.items() if name not in small},
+        _SMALLER: np.asarray(sum(parts[name] for name in small)),
+    }
 
 
 def _grid_of_joints(subject: Subject, causes: dict[str, np.ndarray], ax: Given) -> Figure:
     """Two columns of panels, one for each joint, with one legend."""
     robot, t = subject.robot, subject.samples.t
     paper = sheet_of(robot.n, 2, 0.7, 1.75, ax=ax, sharex=True)
+    looks = {name: cause_look(name, k) for k, name in enumerate(causes)}
     for i, panel in enumerate(paper.panels):
         curve(panel, t, subject.torque[:, i], 0, "total", **TOTAL)
-        for k, (name, part) in enumerate(causes.items()):
+        for name, part in causes.items():
             if part[:, i].any():
-                curve(panel, t, part[:, i], k, name, lw=1.3)
+                curve(panel, t, part[:, i], 0, name, lw=1.3, **looks[name])
         finish(panel, [], effort_label(robot, i), joint_title(robot, i))
     handles = [Line2D([], [], label="total", **{**TOTAL, "zorder": 1})]
-    handles += [
-        Line2D([], [], color=colour(k), linestyle=dash(k), label=name) for k, name in enumerate(causes)
-    ]
+    handles += [Line2D([], [], label=name, **look) for name, look in looks.items()]
     paper.under("time [s]")
     paper.legend(handles, ncols=min(len(handles), 5))
     return paper.figure
@@ -219,7 +242,7 @@ def _grid_of_joints(subject: Subject, causes: dict[str, np.ndarray], ax: Given) 
 
 def write_motion(subject: Subject) -> list[Part]:
     at = subject.samples
-    parts: list[Part] = [paragraph(subject.text)]
+    parts: list[Part] = [paragraph(cited(subject.text))]
     beyond = [one for one in exceeded(subject.robot, at.t, at.q, at.qd, at.qdd) if not one.of_motor]
     if beyond:
         parts.append(warning(f"The motion exceeds limits: {'; '.join(sentences(beyond))}."))
@@ -313,6 +336,7 @@ def _peaks_table(subject: Subject) -> Markup:
 
 def _caption(robot: Robot, largest: dict[str, np.ndarray]) -> list[str]:
     caption: list[str] = ["The torque of each joint (thick grey line) and its parts, which add up to it. "]
+    caption.append(f"Several parts below {100 * _SMALLEST:g} % of a joint's largest torque are one curve. ")
     if largest:
         name = max(largest, key=lambda x: float(largest[x].max()))
         joint = int(largest[name].argmax())

@@ -31,6 +31,7 @@ from armdyn.report.page import (
 from armdyn.report.subject import Subject
 
 _COLUMNS = 3
+_TITLE = 24  # letters that stand in a line over a panel
 _FAR = 4.0  # a limit further out than so many times the peak is not drawn but said
 _POINTS = 1500  # of a path on paper
 _PATH, _PEAK, _RMS = colour(1), colour(2), colour(0)
@@ -77,7 +78,7 @@ def _draw(panel: Axes, loads: MotorLoads, i: int) -> None:
     far = _frame(torque, float(loads.limits.torque[i]), panel.set_ylim)
     panel.set_ylabel(f"{units.effort} [{units.torque}]{far}")
     kind = "motor" if loads.geared[i] else "no motor: joint"
-    panel.set_title(titled(kind, i, loads.names[i]), parse_math=False)
+    panel.set_title(titled(kind, i, loads.names[i], _TITLE), parse_math=False)
 
 
 def _side(x: np.ndarray) -> float:
@@ -112,8 +113,7 @@ def write_motors(subject: Subject) -> list[Part]:
     """Nothing where there are no motors: the section is left out."""
     if not any(link.motor for link in subject.robot.model.moving):
         return []
-    at = subject.samples
-    loads = MotorLoads.from_torques(subject.robot, at.t, at.qd, subject.torque)
+    loads = subject.loads
     text = "What each motor has to give at its shaft. The motors turn by K q, and their torques τₘ add up to "
     text += "the joint torques above: τ = Kᵀ τₘ. They include the acceleration of the rotors and friction."
     if bool(((loads.robot.transmission != 0).sum(1) > 1).any()):

@@ -18,9 +18,11 @@ from armdyn.report.page import (
     Markup,
     Part,
     Picture,
+    cited,
     code,
     expression,
     facts,
+    folded,
     items,
     join,
     number,
@@ -43,6 +45,7 @@ from armdyn.report.subject import Subject
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_units
 
+_HELPERS = 3  # links without mass from which on they stand apart
 _DIAGONAL = 3  # entries of a tensor up to which it stands in the table of links
 _KINDS = {"revolute": "R", "prismatic": "P"}
 MECHANISMS = ("Loops", "Springs at joints", "Springs between points", "Elastic joints")
@@ -175,8 +178,14 @@ def _caption(robot: Robot, posture: Posture) -> list[str]:
 
 
 def _units(robot: Robot) -> str:
+    """That of all, or of most; the others by number."""
     units = [joint_units(robot, j).position for j in range(robot.n)]
-    return units[0] if len(set(units)) == 1 else ", ".join(units)
+    most = max(units, key=units.count)
+    others = [str(j + 1) for j, unit in enumerate(units) if unit != most]
+    if not others:
+        return most
+    other = next(unit for unit in units if unit != most)
+    return f"{most} ({other} for {'joint' if len(others) == 1 else 'joints'} {listed(others)})"
 
 
 def write_description(subject: Subject) -> list[Part]:
@@ -190,12 +199,12 @@ def write_description(subject: Subject) -> list[Part]:
         apart = {"Inertia tensors": tensor, **apart}
     else:
         others.append(tensor)
-    parts: list[Part] = [tag("h3", "Links"), robot_table(links.columns(others))]
+    parts: list[Part] = [tag("h3", "Links"), *_with_helpers(model, links.columns(others))]
     for title, k in apart.items():
         extra = links.columns([0, k])
         if rows := tuple(row for row in extra.rows if str(row[1])):
             parts += [tag("h3", title), robot_table(RobotTable(extra.headings, rows))]
-    parts += [tag("h3", "Frames"), robot_table(frames_table(model))]
+    parts += [tag("h3", "Frames"), *_with_helpers(model, frames_table(model))]
     for title, table in (("Motors", motors_table(model)), ("Limits", limits_table(model))):
         nothing = paragraph(f"The description gives no {title.lower()}.")
         parts += [tag("h3", title), robot_table(table) if table.rows else nothing]
@@ -217,6 +226,23 @@ def write_description(subject: Subject) -> list[Part]:
     return parts
 
 
+def _with_helpers(model: RobotModel, found: RobotTable) -> list[Markup]:
+    """A table with a row for each link; links that are frames only are behind a line that opens."""
+    helpers = [
+        link.joint == "fixed"
+        and link.motor is None
+        and link.name != model.tip
+        and all(Expression.of(x).is_zero for x in (link.inertia.mass, *link.inertia.tensor))
+        for link in model.links
+    ]
+    if helpers.count(True) < _HELPERS:
+        return [robot_table(found)]
+    rows = list(zip(found.rows, helpers, strict=True))
+    real, others = (RobotTable(found.headings, tuple(x for x, y in rows if y == z)) for z in (False, True))
+    summary = f"{len(others.rows)} links without mass that are fixed to others"
+    return [robot_table(real), folded(summary, robot_table(others))]
+
+
 def _symbols(model: RobotModel) -> Markup:
     """Name in the file, sign in the equations, value."""
     entries = []
@@ -227,10 +253,13 @@ def _symbols(model: RobotModel) -> Markup:
 
 
 def write_operations(subject: Subject) -> list[Part]:
+    found = operations_table(subject.robot)
     return [
         paragraph(
             "Additions, multiplications and so on in the straight-line programs that are compiled for this "
             "robot, after common parts are shared and constants folded."
         ),
-        robot_table(operations_table(subject.robot)),
+        robot_table(
+            RobotTable(found.headings, tuple((*row[:-1], cited(str(row[-1]))) for row in found.rows))
+        ),
     ]

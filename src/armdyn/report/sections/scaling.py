@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -16,19 +15,16 @@ from armdyn.drawing.style import GREY, styled
 from armdyn.expression import ArmdynError
 from armdyn.identification.looking_over import runs
 from armdyn.motion.timing.limits import MotionLimits, limits_for
-from armdyn.motion.timing.scaling import Scaled, scale_to_limits
-from armdyn.motion.timing.time_optimal import TimeOptimal, time_optimal
+from armdyn.motion.timing.scaling import Scaled
+from armdyn.motion.timing.time_optimal import TimeOptimal
 from armdyn.motion.torques import check_robot
 from armdyn.motion.trajectory import Trajectory
-from armdyn.report.page import Part, Picture, number, paragraph, warning
+from armdyn.report.page import Part, Picture, cited, number, paragraph, warning
 from armdyn.report.subject import Subject
 from armdyn.robot import Robot
-from armdyn.robot.joints import joint_limits
 
 KINDS = ("torque", "velocity", "acceleration")
 _AT_LIMIT = 0.999  # of a limit: from here on it counts as reached
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -178,24 +174,21 @@ _EVERYWHERE = 0.99  # of a path: what is less than this from its whole is a matt
 
 
 def write_scaling(subject: Subject) -> list[Part]:
-    limits, robot, problems = joint_limits(subject.robot), subject.robot, list[Part]()
-    own = (limits.torque, limits.velocity, limits.acceleration)
-    if not (any(np.isfinite(x).any() for x in own) or robot.drives.limits.any):
+    robot = subject.robot
+    if not subject.has_limits:
         text = "The description gives no limits of torque, velocity or acceleration"
         free = "" if robot.drives.passive else ", so the motion may be as fast as one likes"
         return [paragraph(f"{text}{free}.")]
     if not np.ptp(subject.samples.q, axis=0).any():
         return [paragraph("The motion stands still, so there is no speed to limit.")]
-
-    def attempt(what: str, timing: Callable[..., T], **options: Any) -> T | None:
-        try:
-            return timing(robot, subject.trajectory, wrench=subject.wrench, **options)
-        except ArmdynError as problem:
-            problems.append(warning(f"{what} is not possible: {problem}."))
-            return None
-
-    scaled = attempt("Scaling the motion linearly", scale_to_limits, faster=True)
-    optimal = attempt("The path in least time", time_optimal)
+    attempts = {"Scaling the motion linearly": subject.scaled, "The path in least time": subject.optimal}
+    problems: list[Part] = [
+        warning(f"{what} is not possible: {found}.")
+        for what, found in attempts.items()
+        if isinstance(found, ArmdynError)
+    ]
+    scaled = subject.scaled if isinstance(subject.scaled, Scaled) else None
+    optimal = subject.optimal if isinstance(subject.optimal, TimeOptimal) else None
     timings = _timings(subject, scaled, optimal) if scaled or optimal else []
     if optimal is None:
         return [*problems, *timings]
@@ -228,7 +221,7 @@ def _linear_text(robot: Robot, duration: float, scaled: Scaled) -> list[str]:
     faster = scaled.factor < 1
     text: list[str] = [
         "Sped up" if faster else "Slowed down",
-        " as a whole (7.7), the motion just meets the robot's limits: it takes ",
+        cited(" as a whole (7.7), the motion just meets the robot's limits: it takes "),
         number(scaled.trajectory.duration),
         f" s instead of {duration:g} s, a factor c = ",
         number(scaled.factor),

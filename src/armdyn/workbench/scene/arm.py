@@ -12,6 +12,8 @@ from scipy.spatial.transform import Rotation
 from armdyn.drawing.skeleton import gravity_in_world, skeleton
 from armdyn.drawing.solids import Kind, Mesh, Solid, Solids, SpringPlace, across, solids
 from armdyn.model.mechanism import FIXED_BASE
+from armdyn.robot import Robot
+from armdyn.robot.joints import JointLimits, revolute_joints
 from armdyn.workbench.bench import Bench
 from armdyn.workbench.moment import Moment
 
@@ -248,81 +250,149 @@ def tube(line: np.ndarray, radius: float, sides: int = _SIDES) -> Mesh:
     return Mesh(np.vstack(rings), np.vstack(triangles))
 
 
-# ---- the ground, the light and where the camera stands at first ------------------------------------------
+# ---- the ground, the light and where the camera stands ---------------------------------------------------
 
-_AWAY = 1.35  # arm's sizes between camera and arm
-_LIGHT, _DARK = ((200, 200, 200), (140, 140, 140)), ((62, 66, 72), (96, 101, 110))  # of cells and sections
+_CELLS, _SECTIONS = (128, 131, 136), (118, 121, 126)  # of the grid: as far from white as from black
+_THIN = 0.6  # of the lines between cells
 _ROUND = 0.5  # of an arm's spread one way: if it is spread as far across, no side is better than another
 _HANGS = 0.15  # of the arm's size: an arm that is farther below its base hangs, with the ground below it
+_FIELD = 0.75  # rad: what the camera sees from top to bottom
+_FILLED = 0.92  # of the picture: what the arm may reach over in all its postures
+_POSTURES = 400  # that are looked at for that
+_GUESS = 0.75  # width by height of a picture, before a page says how large its own is
 
 
 class Ground:
     """The grid, and from where the arm is looked at: directions (3,) by name."""
 
-    def __init__(self, bench: Bench, size: float) -> None:
+    def __init__(self, bench: Bench, drawn: Solids) -> None:
         self._bench = bench
         self._up = -gravity_in_world(bench.robot)
         length = np.linalg.norm(self._up)
         self._up = self._up / length if length > 1e-9 else np.array([0.0, 0.0, 1.0])
         bench.scene.set_up_direction(tuple(self._up))
         self.grid: Any = bench.scene.add_grid(
-            "/ground", plane="xy", wxyz=turned(self._up), cell_color=_LIGHT[0], section_color=_LIGHT[1]
+            "/ground",
+            plane="xy",
+            wxyz=turned(self._up),
+            cell_color=_CELLS,
+            section_color=_SECTIONS,
+            cell_thickness=_THIN,
+            section_thickness=1.0,
         )
-        self.fit(size)
+        self._more = np.zeros((0, 3))
+        self.renew(drawn)
+        bench.fields.hear("fit", self.fit)
+        bench.show_too = self.show_too
 
-    def fit(self, size: float) -> None:
-        """Below the arm as it is now, which has a size [m]; new pages look at it from its side."""
-        bench, up = self._bench, self._up
-        drawn = skeleton(bench.robot, bench.moment.q)
-        points = drawn.points
-        self._middle, self._distance = (points.min(0) + points.max(0)) / 2, _AWAY * size
-        side = _side(up, points)
+    def renew(self, drawn: Solids) -> None:
+        """Below the arm as it is drawn now; new pages look at it from its side."""
+        bench, up, size = self._bench, self._up, drawn.size
+        bones = skeleton(bench.robot, bench.moment.q)
+        self._reach = reached(bench.moment.subject.bare.runs, bench.limits, bench.moment.q, drawn)
+        side = _side(up, bones.points)
         across = np.cross(up, side)
-        self.sides = {
+        sides = {
             "Home": side + 0.35 * across + 0.35 * up,
-            "Front": 1.06 * side + 1e-3 * up,
-            "Side": 1.06 * across + 1e-3 * up,
-            "Top": 1.06 * up + 1e-3 * side,
+            "Front": side + 1e-3 * up,
+            "Side": across + 1e-3 * up,
+            "Top": up + 1e-3 * side,
         }
+        self.sides = {name: direction / np.linalg.norm(direction) for name, direction in sides.items()}
         camera = bench.server.initial_camera
-        camera.position = self._middle + self._distance * self.sides["Home"]
-        camera.look_at = self._middle
-        camera.up = up
+        camera.position, camera.look_at = self._place("Home", _GUESS)
+        camera.up, camera.fov = up, _FIELD
         cell = float(10.0 ** np.floor(np.log10(size)) / 2)
         self.grid.width = self.grid.height = 8 * size
         self.grid.cell_size, self.grid.section_size = cell, 2 * cell
-        self.grid.position = drawn.base + up * _height((points - drawn.base) @ up, size)
+        self.grid.position = bones.base + up * _height((bones.points - bones.base) @ up, size)
 
-    def look(self, camera: Any, side: str) -> None:
-        """Put a page's camera where one of `sides` says."""
-        direction = self.sides[side]
-        camera.up_direction = self._up
-        camera.position = self._middle + self._distance * direction
-        camera.look_at = self._middle
+    def fit(self, client: Any, width: float, height: float) -> None:
+        """Have a page see the arm whatever posture it takes, in a picture of so many pixels."""
+        self.look(client, "Home", width / height if width > 0 and height > 0 else _GUESS)
 
-    def darken(self, dark: bool) -> None:
-        self.grid.cell_color, self.grid.section_color = _DARK if dark else _LIGHT
+    def show_too(self, points: np.ndarray) -> None:
+        """Have all pages see points (P, 3) beside the arm, and no others."""
+        self._more = points
+        for client in self._bench.server.get_clients().values():
+            self.look(client, "Home")
+
+    def look(self, client: Any, side: str, aspect: float | None = None) -> None:
+        """Put a page's camera where one of `sides` says, far enough away for all postures."""
+        camera = client.camera
+        position, middle = self._place(side, camera.aspect if aspect is None else aspect)
+        with client.atomic():
+            camera.fov = _FIELD
+            camera.up_direction = self._up
+            camera.position = position
+            camera.look_at = middle
+
+    def _place(self, side: str, aspect: float) -> tuple[np.ndarray, np.ndarray]:
+        """Where the camera stands and what it looks at."""
+        return fitted(np.vstack([self._reach, self._more]), self.sides[side], self._up, _FIELD, aspect)
+
+
+def reached(robot: Robot, limits: JointLimits, q: np.ndarray, drawn: Solids) -> np.ndarray:
+    """Points (P, 3) of an arm's solids at q and in postures spread over all that its joints may do."""
+    room = np.where(revolute_joints(robot), np.pi, 0.5)
+    low = np.where(np.isfinite(limits.lower), limits.lower, np.minimum(q, limits.upper) - room)
+    high = np.where(np.isfinite(limits.upper), limits.upper, np.maximum(q, limits.lower) + room)
+    low, high = np.maximum(low, q - 2 * room), np.minimum(high, q + 2 * room)
+    chance = np.random.default_rng(0)
+    share = chance.random((_POSTURES, robot.n))
+    share[::2] = np.round(2 * share[::2]) / 2  # limits, and the middle between them
+    Q = low + share * (high - low)
+    if robot.model.loops:
+        Q = Q[robot.assembly.closes(Q)]
+    poses = np.asarray(robot.poses(np.vstack([q, Q])))  # (N, bodies, 4, 4)
+    found = [np.zeros((0, 3))]
+    for solid in drawn.solids:
+        corners = np.array(np.meshgrid(*np.array([solid.vertices.min(0), solid.vertices.max(0)]).T))
+        at = poses[:, solid.body]
+        found.append(
+            (corners.reshape(3, -1).T @ at[:, :3, :3].swapaxes(1, 2) + at[:, None, :3, 3]).reshape(-1, 3)
+        )
+    points = np.vstack(found)
+    return np.unique(np.round(points / (0.005 * drawn.size)), axis=0) * (0.005 * drawn.size)
+
+
+def fitted(
+    points: np.ndarray, towards: np.ndarray, up: np.ndarray, field: float, aspect: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Where a camera in a direction (3,) stands, and what it looks at, so that it sees points (P, 3) whole.
+
+    `field` is the angle that it sees from top to bottom, `aspect` the width of its picture by the height.
+    """
+    right = np.cross(up, towards)
+    right = right / np.linalg.norm(right)
+    axes = np.array([right, np.cross(towards, right), towards])
+    x, y, depth = axes @ points.T
+    slopes = _FILLED * np.tan(field / 2) * np.array([aspect, 1.0])
+    # A point is seen if |x - middle| <= slope (distance - depth): lines that bound distance and middle.
+    needs = [((v + s * depth).max(), (v - s * depth).min(), s) for v, s in zip((x, y), slopes, strict=True)]
+    middle = [(high + low) / 2 for high, low, _ in needs]
+    distance = max((high - low) / (2 * s) for high, low, s in needs)
+    target = np.array([*middle, float(depth.mean())]) @ axes
+    return target + (distance - float(depth.mean())) * towards, target
 
 
 def add_light(bench: Bench) -> None:
     """No shadows, which cost more than all the rest; without a graphics card no reflections either."""
     bench.scene.configure_default_lights(cast_shadow=False)
-    plain = False
 
-    def show(_moment: Moment) -> None:
-        nonlocal plain
-        if bench.unaided() and not plain:
-            plain = True
-            bench.scene.configure_environment_map(hdri=None)
-            bench.scene.add_light_ambient("/light", intensity=1.2)
+    def plain() -> None:
+        bench.scene.configure_environment_map(hdri=None)
+        bench.scene.add_light_ambient("/light", intensity=1.2)
+        text = "This browser draws on the processor: pictures come less often, numbers keep up."
+        bench.tell_all("Without a graphics card", text)
 
-    bench.on_picture(show)
+    bench.on_unaided(plain)
 
 
 def add_ground(bench: Bench, arm: DrawnArm) -> Ground:
     """A grid below the arm, and the camera at the arm's side; up is against gravity."""
-    ground = Ground(bench, arm.size)
-    arm.on_redrawn(lambda: ground.fit(arm.size))
+    ground = Ground(bench, arm.drawn)
+    arm.on_redrawn(lambda: ground.renew(arm.drawn))
     return ground
 
 

@@ -127,6 +127,97 @@ def numbers(bench: Bench, _size: float) -> list[Any]:
     return found
 
 
+# ---- what the arm carries, and where its tip goes ---------------------------------------------------------
+
+_LOAD, _PATH = (166, 97, 26), (28, 126, 214)
+_DENSITY = 2700.0  # kg/m³, of aluminium: how large a ball is that stands for a payload
+_ON_PATH = 300  # points of a path
+
+
+class Payload:
+    """Balls at the centres of mass of what the arm carries: as it was edited, and as a motion has it."""
+
+    def __init__(self, bench: Bench, size: float) -> None:
+        self._bench, self.size, self._visible = bench, size, True
+        self._balls: list[Any] = []
+        self._robot: Robot | None = None
+        bench.on_picture(self._follow)
+
+    def show(self, visible: bool) -> None:
+        self._visible, self._robot = visible, None
+        self._bench.change()
+
+    def _follow(self, moment: Moment) -> None:
+        if moment.robot is self._robot:
+            return
+        self._robot = moment.robot
+        found = carried(moment.robot, self._bench.unladen) if self._visible else []
+        with self._bench.server.atomic():
+            for ball in self._balls:
+                ball.remove()
+            self._balls = [self._ball(*one) for one in found]
+
+    def _ball(self, body: int, mass: float, centre: np.ndarray) -> Any:
+        radius = (3 * mass / (4 * np.pi * _DENSITY)) ** (1 / 3)
+        radius = float(np.clip(radius, 0.01 * self.size, 0.15 * self.size))
+        return self._bench.scene.add_icosphere(
+            f"{path(body)}/load",
+            radius=radius,
+            color=_LOAD,
+            opacity=0.85,
+            position=centre,
+            cast_shadow=False,
+            receive_shadow=False,
+        )
+
+
+def carried(laden: Robot, unladen: Robot) -> list[tuple[int, float, np.ndarray]]:
+    """What links have more in one robot than in another: body, mass [kg], centre in the body's frame."""
+    if laden is unladen:
+        return []
+    without = {one.link: one for one in link_masses(unladen)}
+    found = []
+    for one in link_masses(laden):
+        less = without.get(one.link)
+        mass = one.mass - (less.mass if less else 0.0)
+        if mass > 1e-9 * one.mass:
+            moment = one.mass * one.pose[:3, 3] - (less.mass * less.pose[:3, 3] if less else 0.0)
+            found.append((one.body, mass, moment / mass))
+    return found
+
+
+class TipPath:
+    """The way of the tip along the motion that is followed."""
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench, self._visible = bench, True
+        self._drawn: tuple[Any, ...] = ()  # of which clip and robot
+        self._line: Any = None
+        bench.on_picture(self._follow)
+
+    def show(self, visible: bool) -> None:
+        self._visible, self._drawn = visible, ()
+        self._bench.change()
+
+    def _follow(self, moment: Moment) -> None:
+        clip, runs = self._bench.player.clip, moment.subject.bare.runs
+        if self._drawn and self._drawn[0] is clip and self._drawn[1] is runs:
+            return
+        self._drawn = clip, runs
+        if self._line is not None:
+            self._line.remove()
+            self._line = None
+        if not self._visible:
+            return
+        q = np.array([clip.at(t)[0] for t in np.linspace(0, clip.duration, _ON_PATH)])
+        points = np.asarray(runs.pose(q))[:, :3, 3]
+        if np.ptp(points, axis=0).max() > 0:
+            ends = np.stack([points[:-1], points[1:]], axis=1)
+            self._line = self._bench.scene.add_line_segments(
+                "/tip_path", ends, _PATH, thickness=2.5, thickness_units="screen"
+            )
+
+
 # ---- centres of mass and inertia ellipsoids of the links, as they are edited ------------------------------
 #
 # A link's ellipsoid is the homogeneous solid ellipsoid that has the link's mass and its moments about the

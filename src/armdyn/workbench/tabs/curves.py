@@ -6,7 +6,7 @@ from typing import Any
 
 from armdyn.workbench.bench import Bench
 from armdyn.workbench.charts import BY_CAUSE, Chart, cursor, curves, joint_title
-from armdyn.workbench.fields import Reading
+from armdyn.workbench.fields import Reading, note
 from armdyn.workbench.moment import Moment
 
 
@@ -15,6 +15,10 @@ def add(bench: Bench) -> None:
     kind = bench.gui.add_dropdown("Show", tuple(bench.player.clip.charts))
     joint = bench.gui.add_dropdown("Joint", joints, visible=False)
     moving, still = Reading(bench), Reading(bench)
+    Reading(
+        bench, note("Click: go to that time. Drag: enlarge. Double click: whole.", class_="ad-note ad-soft")
+    )
+    bench.fields.hear("seek", lambda _client, time: bench.player.seek(time))
     made: tuple[Any, ...] = ()  # what the chart that is drawn was made of
     chart: Chart | None = None
 
@@ -26,11 +30,13 @@ def add(bench: Bench) -> None:
         joint.visible = kind.value == BY_CAUSE
         wrench = None if clip.wrench is not None else moment.wrench
         pushed = None if wrench is None else wrench.tobytes()
-        wanted = clip, moment.subject.bare, pushed, kind.value, joint.value
+        units = bench.fields.units
+        wanted = clip, moment.subject.bare, pushed, kind.value, joint.value, units
         is_new = wanted != made
         if is_new:
             made, chart = wanted, None
-            chart = clip.charts[kind.value](moment.subject, joints.index(joint.value), wrench)
+            drawn: Chart = clip.charts[kind.value](moment.subject, joints.index(joint.value), wrench)
+            chart = drawn.in_units(units)
         if chart is None:  # it could not be made
             return
         with bench.server.atomic():

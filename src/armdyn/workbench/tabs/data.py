@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.identification import Fit, Log, Record
+from armdyn.identification import Fit, Log, Record, identify
 from armdyn.identification.signals import Kinematics, kinematics
 from armdyn.names import one_line
 from armdyn.report.fit.subject import compared
 from armdyn.report.page import Markup, join, tag
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_units
-from armdyn.workbench.bench import Bench
+from armdyn.workbench.bench import QUIET, Bench
 from armdyn.workbench.charts import BLUE, GREY, ORANGE, Chart, Line, Plotted, joint_panels, joint_title
 from armdyn.workbench.fields import Reading, file_name, four_digits, note, read_upload, suffix
 from armdyn.workbench.moment import EditedRobot, Moment, ViewError
@@ -40,7 +40,8 @@ def add(bench: Bench) -> None:
         data = data_of(bench.given, log, bench.fit, float(cutoff.value))
         clip = data_clip(data)
         bench.log, shown, seen = log, data, None
-        show.visible = True
+        show.visible = fit.visible = True
+        upload.color = QUIET
         bench.player.show(clip)
 
     def take(file: Any) -> None:
@@ -54,6 +55,29 @@ def add(bench: Bench) -> None:
         if bench.log is not None:
             stage(bench.log)
 
+    def start() -> None:
+        robot, log, made = bench.robot, bench.log, bench.script.robot
+        if log is None:
+            return
+
+        def done(found: Fit) -> None:
+            bench.fit = found
+            low_pass.visible = False
+            bench.script.say("fit", "fit = identify(robot, log)", imports=["identify"], robot=made)
+            stage(log)
+            left = f"{100 * found.training_error:.2g} % of the torques"
+            bench.tell(
+                "Fit", f"{len(found.parameters)} parameters found; {left} are left unexplained", "green"
+            )
+
+        def work() -> Fit:
+            with reading.meanwhile(note("Fitting … Filters and friction are chosen by cross-validation.")):
+                return identify(robot, log, progress=False)
+
+        bench.job("fit", work, done)
+
+    hint = "Estimate the robot's parameters from the log"
+    fit = bench.button("Fit", start, first=True, icon="chart-dots", hint=hint, visible=bench.log is not None)
     show = bench.button("Show the log", again, icon="chart-line", visible=bench.log is not None)
     reading = Reading(bench, note(_waiting(bench)))
 

@@ -46,6 +46,7 @@ def add(bench: Bench) -> None:
     bench.button(
         "Derive",
         lambda: bench.job("derive the equations", work, take),
+        first=True,
         hint="The exact equations of the robot as it is now",
     )
     choice: Any = bench.gui.add_dropdown("Show", (_NONE,))

@@ -20,7 +20,7 @@ from armdyn.remarks import notes_of
 from armdyn.report.page import Markup, tag
 from armdyn.report.report import report
 from armdyn.robot import Robot
-from armdyn.workbench.bench import Bench
+from armdyn.workbench.bench import QUIET, Bench
 from armdyn.workbench.fields import Reading
 from armdyn.workbench.moment import Moment, ViewError
 
@@ -144,7 +144,7 @@ def add(bench: Bench) -> None:
 
 def _button(bench: Bench, label: str, make: Callable[[Any], Exported], *, long: bool = False) -> None:
     """A button whose file goes to the page that asked for it."""
-    button = bench.gui.add_button(label)
+    button = bench.gui.add_button(label, color=None if long else QUIET)
 
     @button.on_click
     def _(event: Any) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,11 +19,116 @@ from armdyn.report.page import Markup, join, tag
 from armdyn.report.subject import default_motion
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_units
-from armdyn.workbench.bench import DEFAULT, Bench, Said, listed
+from armdyn.workbench.bench import DEFAULT, QUIET, Bench, Said, listed
 from armdyn.workbench.charts import joint_title, torques_of
 from armdyn.workbench.fields import Reading, file_name, note, read_upload, suffix
 from armdyn.workbench.moment import EditedRobot, Moment, ViewError
 from armdyn.workbench.player import SPEEDS
+
+_LOG = logging.getLogger("armdyn.workbench")
+
+# ---- the answer on top: whether the motion is within its limits, and its least time ----------------------
+
+
+_RESTS = 0.8  # s without a change after which the least time is looked for
+_BEYOND = 1 + 1e-6  # of a limit: what is more than rounding
+
+
+class Answer:
+    """What holds for the motion and the robot as it is edited, computed in a thread beside the page."""
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench, self._reading = bench, Reading(bench, tag("div", "…", class_="ad-answer"))
+        self._asked: tuple[Any, ...] = ()
+        self._said = Markup("")
+        self._news = threading.Event()
+        threading.Thread(target=self._run, name="armdyn view: answer", daemon=True).start()
+        bench.on_moment(self._follow)
+
+    def _follow(self, moment: Moment) -> None:
+        """Ask anew if the robot, the motion or what the tip exerts is another one."""
+        bench, wrench = self._bench, moment.wrench
+        if bench.player.clip is not bench.motions.clip and self._asked:
+            wrench = self._asked[2]  # of what is played now
+        pushed = None if wrench is None else wrench.tobytes()
+        asked = moment.subject.bare, bench.motion, wrench, pushed
+        if (
+            not self._asked
+            or any(x is not y for x, y in zip(asked[:2], self._asked, strict=False))
+            or pushed != self._asked[3]
+        ):
+            self._asked = asked
+            self._news.set()
+        if self._said:
+            self._reading.show(self._said)
+
+    def _say(self, said: Markup) -> None:
+        """Have it shown by the bench's own thread, which ends before the page does."""
+        self._said = said
+        self._bench.again()
+
+    def _run(self) -> None:
+        while not self._bench.closed:
+            if not self._news.wait(1.0):
+                continue
+            self._news.clear()
+            subject, motion, wrench, _ = self._asked
+            found = self._found(share_text, subject, motion, wrench)
+            self._say(_answered(found, "least time …" if found and found.part else ""))
+            if found and not self._news.wait(_RESTS) and not self._bench.closed:
+                least = self._found(least_text, subject, motion, wrench)
+                if not self._news.is_set():
+                    self._say(_answered(found, least))
+
+    def _found(self, look: Callable[..., Any], *given: Any) -> Any:
+        """What it finds; nothing where the description does not allow to say, as a singular transmission."""
+        try:
+            return look(*given)
+        except ArmdynError as error:
+            return Share(0.0, f"Not known: {one_line(str(error))}") if look is share_text else ""
+        except Exception:
+            if not self._bench.closed:
+                _LOG.exception("the workbench met an error")
+            return None
+
+
+class Share(NamedTuple):
+    """A part of a limit, and what there is to say about it."""
+
+    part: float
+    text: str
+
+
+def share_text(subject: EditedRobot, motion: Trajectory, wrench: Any) -> Share:
+    """How near the motion comes to a limit, and where."""
+    robot = subject.bare.robot
+    limits = limits_for(robot)
+    if not limits.any:
+        return Share(0.0, "No limits of torque, speed or acceleration are known.")
+    at = motion.samples()
+    part, limit, sample = limits.largest(at.q, at.qd, at.qdd, torques_of(subject, motion, at, wrench))
+    what = "" if limit.quantity == "torque" else f", {limit.quantity}"
+    where = f"{100 * part:.0f} % at {limit.name(robot)}{what}, {at.t[sample]:.3g} s"
+    return Share(part, f"{'beyond' if part > _BEYOND else 'within'} its limits: {where}")
+
+
+def least_text(subject: EditedRobot, motion: Trajectory, wrench: Any) -> str:
+    """The least time of the same path."""
+    robot = subject.bare.robot
+    if not limits_for(robot).any:
+        return ""
+    least = time_optimal(robot, motion, wrench=wrench).duration
+    return f"least time {least:.3g} s of {motion.duration:.3g} s"
+
+
+def _answered(found: Share | None, least: str) -> Markup:
+    if found is None:
+        return Markup("")
+    colour = "" if not found.part else " ad-bad" if found.part > _BEYOND else " ad-good"
+    lines = [tag("b", f"Motion {found.text}" if found.part else found.text)]
+    lines += [tag("span", f"; {least}")] if least else []
+    return tag("div", *lines, class_=f"ad-answer{colour}", data_armdyn="answer", data_share=repr(found.part))
+
 
 # ---- a motion timed by limits: scaled linearly, or in least time; before and after side by side -----------
 
@@ -60,7 +167,7 @@ def add_timing(bench: Bench) -> None:
     bench.button("Scale to limits", slower, icon="arrows-horizontal", hint="slower as a whole")
     faster = gui.add_checkbox("May become faster too", initial_value=False)
     hint = "the same path, as fast as torques allow"
-    bench.button("Least time", lambda: start("Least time", time_optimal), icon="bolt", hint=hint)
+    bench.button("Least time", lambda: start("Least time", time_optimal), first=True, icon="bolt", hint=hint)
     which = gui.add_dropdown("Play", ("before", "after"), visible=False)
     reading = Reading(bench)
 
@@ -83,8 +190,7 @@ def add_timing(bench: Bench) -> None:
 
 def check_limits(robot: Robot) -> None:
     """Refuse a robot without any limit in words that say what to do about it."""
-    limits = limits_for(robot)
-    if not any(np.isfinite(rows.bound).any() for rows in limits.kinds):
+    if not limits_for(robot).any:
         raise ViewError(
             f"{robot.name} has no limits of torque, velocity or acceleration, and its motors have none: "
             "add them to its description, such as limits = { torque = 50 } of a link"
@@ -170,10 +276,11 @@ def add(bench: Bench) -> None:
 
 def transport(bench: Bench) -> None:
     """Play, pause and scrub what is on stage: beside every tab, as runs and logs are played too."""
+    Answer(bench)
     gui: Any = bench.gui
     player = bench.player
-    play = bench.button("Play", player.play, icon="player-play")
-    pause = bench.button("Pause", player.pause, icon="player-pause", visible=False)
+    play = bench.button("Play", player.play, first=True, icon="player-play")
+    pause = bench.button("Pause", player.pause, first=True, icon="player-pause", visible=False)
     time = gui.add_slider(
         "Time", min=0.0, max=1.0, step=1e-4, initial_value=0.0, hint="of what is played [s]"
     )
@@ -218,7 +325,10 @@ def _pace(bench: Bench) -> None:
 def _loading(bench: Bench) -> None:
     gui: Any = bench.gui
     upload = gui.add_upload_button(
-        "CSV or cycle file", icon="upload", hint="t, q1 … and, if there, qd1 …, qdd1 …; or a cycle in TOML"
+        "CSV or cycle file",
+        color=QUIET,
+        icon="upload",
+        hint="t, q1 … and, if there, qd1 …, qdd1 …; or a cycle in TOML",
     )
     given = gui.add_dropdown("Bundled", (_CHOOSE, _DEFAULT, *bundled_cycles()))
     upload.on_upload(lambda _event: bench.guard(take_file, bench, upload.value))

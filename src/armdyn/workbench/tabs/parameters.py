@@ -41,7 +41,22 @@ class Quantity:
     meaning: str = ""
 
 
+_LIMIT = "as far as the joint may go; 0: no limit"
 QUANTITIES = {
+    "torque limit": Quantity("Torque limits", "N m or N", ("limits", "torque"), meaning=_LIMIT),
+    "speed limit": Quantity("Speed limits", "rad/s or m/s", ("limits", "velocity"), meaning=_LIMIT),
+    "acceleration limit": Quantity(
+        "Acceleration limits", "rad/s² or m/s²", ("limits", "acceleration"), meaning=_LIMIT
+    ),
+    "motor torque limit": Quantity(
+        "Torque limits of motors", "N m", ("motor", "limits", "torque"), meaning="at the shaft; 0: no limit"
+    ),
+    "motor speed limit": Quantity(
+        "Speed limits of motors",
+        "rad/s",
+        ("motor", "limits", "velocity"),
+        meaning="at the shaft; 0: no limit",
+    ),
     "mass": Quantity("Masses", "kg", ("mass",), meaning="of the link, without motors"),
     "com": Quantity("Centres of mass", "m", ("com",), True, "in the link's frame"),
     "viscous": Quantity(
@@ -161,6 +176,10 @@ class Edits:
             if key == "rotor" and isinstance(own["motor"]["inertia"], dict):
                 path.append("axial")
             new: Any = list(value) if isinstance(value, tuple) else value
+            if "limits" in path and not new:  # none
+                if _at_or(own, path) is not None:
+                    put(None, "link", link, *path)
+                continue
             if path[-1] == "coulomb":
                 new = _pair(_friction(robot, link, key), new)
             while len(path) > 1 and path[-2] not in _at(own, path[:-2]):  # missing tables are made whole
@@ -173,6 +192,13 @@ def _at(table: Any, path: Sequence[str | int]) -> Any:
     for key in path:
         table = table[key]
     return table
+
+
+def _at_or(table: Any, path: Sequence[str]) -> Any:
+    """What stands at a path; None where nothing does."""
+    for key in path:
+        table = table.get(key, {}) if isinstance(table, dict) else {}
+    return table or None
 
 
 def _put(table: Any, path: Sequence[str | int], value: Any) -> None:
@@ -215,11 +241,17 @@ def _pair(friction: FrictionCoefficients, level: float) -> Any:
 
 def entry(robot: Robot, link: int, key: str) -> Expression | None:
     """The exact number of a link, of its motor or joint; None where there is none. `com` has three."""
-    part = robot.model.links[link]
+    part, path = robot.model.links[link], QUANTITIES[key].path
     if key == "mass":
         return Expression.of(part.inertia.mass)
-    if part.joint == "fixed" or ("motor" in QUANTITIES[key].path and part.motor is None):
+    if part.joint == "fixed" or ("motor" in path and part.motor is None):
         return None
+    if "limits" in path:
+        if part not in robot.model.coordinates or not part.actuated:
+            return None
+        limits: Any = part.limits if part.motor is None or "motor" not in path else part.motor.limits
+        found = getattr(limits, path[-1])
+        return Expression.of(0) if found is None else found
     if part.motor is not None and key in ("gear", "rotor"):
         return part.motor.gear if key == "gear" else part.motor.axial
     friction = _friction(robot, link, key)
@@ -256,6 +288,7 @@ def symbol_of(robot: Robot, link: int, key: str) -> str | None:
 
 
 Change = Callable[[Edits], Edits]
+_KEPT = 200  # changes that can be taken back
 REST = 0.4  # s without another change, after which a robot is compiled
 
 
@@ -264,6 +297,7 @@ class Editor:
 
     def __init__(self, bench: Bench) -> None:
         self.bench, self.edits, self.said = bench, Edits(), ""
+        self._past, self._future = list[Edits](), list[Edits]()
         self.bare = bench.robot  # as asked for, without its payload
         self._given = bench.moment.subject
         self._lock = threading.RLock()
@@ -273,22 +307,45 @@ class Editor:
     def change(self, to: Change) -> None:
         """Take a change: at once if it costs nothing, else when no other comes for a moment."""
         with self._lock:
-            edits = to(self.edits)
-            subject, bare = self._subject(edits), edits.bare(self.bench.given)
-            self.edits, self.bare = edits, bare
-            if subject.runs is subject.robot and subject.runs is not self._given.runs:
-                self._wait()
-            else:
-                self._take(subject, "")
+            before, edits = self.edits, to(self.edits)
+            self._go(edits)
+            if edits != before:
+                self._past = [*self._past[-_KEPT:], before]
+                self._future.clear()
 
     def reset(self) -> None:
         """The robot as it was given."""
+        self.change(lambda _: Edits())
+
+    def undo(self, _client: Any = None) -> None:
+        """Take back the last change."""
+        self._turn(self._past, self._future, "undo")
+
+    def redo(self, _client: Any = None) -> None:
+        """Make the change again that was taken back last."""
+        self._turn(self._future, self._past, "redo")
+
+    def _turn(self, back: list[Edits], forth: list[Edits], what: str) -> None:
         with self._lock:
-            self.edits, self.bare = Edits(), self._given.robot
-            self._take(self._given, "")
+            if not back:
+                raise ViewError(f"there is nothing to {what}: no number of the robot was changed")
+            before = self.edits
+            self._go(back[-1])
+            back.pop()
+            forth.append(before)
+
+    def _go(self, edits: Edits) -> None:
+        subject, bare = self._subject(edits), edits.bare(self.bench.given)
+        self.edits, self.bare = edits, bare
+        if subject.runs is subject.robot and subject.runs is not self._given.runs:
+            self._wait()
+        else:
+            self._take(subject, "")
 
     def _subject(self, edits: Edits) -> EditedRobot:
         """What changes give. The given robot is compiled already, however often it comes back."""
+        if edits == Edits():
+            return self._given
         robot = edits.made(self.bench.given)
         back = self._given.changed(robot)
         return back if back.runs is self._given.runs else self.bench.moment.subject.changed(robot)
@@ -300,7 +357,7 @@ class Editor:
         for text in subject.robot.warnings:
             if text not in known:
                 self.bench.tell("Looks wrong", text, "orange")
-        self.bench.limits = joint_limits(subject.robot)
+        self.bench.limits, self.bench.unladen = joint_limits(subject.robot), self.bare
         lines = *self.bench.loads, *self.edits.lines(self.bench.given)
         self.bench.script.say("robot", *lines, imports=["Robot"])
         self.bench.change(subject=subject)
@@ -375,8 +432,14 @@ class ShownField(NamedTuple):
 
 def add(bench: Bench) -> None:
     editor, reading = Editor(bench), Reading(bench)
+    turns = bench.gui.add_button_group("Changes", ("Undo", "Redo"), hint="Ctrl-Z and Ctrl-Shift-Z do it, too")
+    turns.on_click(lambda _: bench.guard(editor.undo if turns.value == "Undo" else editor.redo))
+    bench.fields.hear("undo", editor.undo)
+    bench.fields.hear("redo", editor.redo)
     bench.button("Reset", editor.reset, hint="Back to the robot as it was loaded")
     fields = [*_payload(editor), *_quantities(editor), *_symbols(editor)]
+    with bench.places["Torques"]:
+        fields += _what_if(editor)
 
     def follow() -> None:
         for field in fields:
@@ -431,7 +494,8 @@ def _quantities(editor: Editor) -> Iterator[ShownField]:
         if not having:
             continue
         title = f"{quantity.title} [{_unit(editor, quantity.unit)}]"
-        with editor.bench.gui.add_folder(title, expand_by_default=False):
+        with editor.bench.gui.add_folder(title, expand_by_default=False) as folder:
+            editor.bench.fields.title(folder)
             for link in having:
                 yield _entry(editor, link, key)
 
@@ -453,9 +517,55 @@ def _entry(editor: Editor, link: int, key: str) -> ShownField:
     def change(new: Value) -> None:
         editor.change(lambda edits: edits.with_entry(editor.bench.given, link, key, new))
 
-    unit = quantity.unit.partition(" or ")[0]
+    turning, _, sliding = quantity.unit.partition(" or ")
+    unit = sliding or turning if part.joint == "prismatic" else turning
     # Of the link as it was asked for, without the payload, which is a body of its own.
     return _field(editor, label, hint, lambda: value_of(editor.bare, link, key), change, unit)
+
+
+def _what_if(editor: Editor) -> list[ShownField]:
+    """Beside the torques: payload, limits and gears as a whole, each joint's own in the tab of the robot."""
+    given = editor.bench.given
+
+    def load(new: float) -> None:
+        editor.change(lambda edits: replace(edits, payload=replace(edits.payload, mass=new)))
+
+    def scaled(label: str, keys: tuple[str, ...], hint: str) -> Iterator[ShownField]:
+        found = {
+            (link, key): float(value)
+            for key in keys
+            for link in range(len(given.model.links))
+            if (value := value_of(given, link, key)) and not isinstance(value, tuple)
+        }
+        if not found:
+            return
+
+        def change(new: float) -> None:
+            def to(edits: Edits) -> Edits:
+                for (link, key), value in found.items():
+                    edits = edits.with_entry(given, link, key, value * new / 100)
+                return edits
+
+            if new <= 0:
+                raise ViewError(f"{label}: found {new:g}; more than 0 is allowed")
+            editor.change(to)
+
+        (link, key), value = next(iter(found.items()))
+
+        def read() -> float:
+            now = value_of(editor.bare, link, key)
+            return round(100 * now / value, 9) if isinstance(now, float) else 100.0
+
+        yield _field(editor, f"{label} [%]", hint, read, change, "%")
+
+    with editor.bench.gui.add_folder("What if"):
+        payload = _field(editor, "payload [kg]", "At the tip", lambda: editor.edits.payload.mass, load, "kg")
+        limits = ("torque limit", "motor torque limit")
+        return [
+            payload,
+            *scaled("torque limits", limits, "Of all joints and motors, of what the description says"),
+            *scaled("gear ratios", ("gear",), "Of all motors, of what the description says"),
+        ]
 
 
 def _symbols(editor: Editor) -> Iterator[ShownField]:

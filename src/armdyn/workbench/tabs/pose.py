@@ -11,16 +11,18 @@ from typing import Any
 import numpy as np
 
 from armdyn.names import one_line
+from armdyn.report.page import tag
 from armdyn.robot.joints import joint_units
 from armdyn.workbench.bench import Bench
 from armdyn.workbench.charts import joint_title
-from armdyn.workbench.fields import NumberField
+from armdyn.workbench.fields import CHOICES, NumberField, Reading
 from armdyn.workbench.moment import Moment
 
 _SPEED, _ACCELERATION = 3.0, 10.0  # what sliders span where there are no limits [rad/s or m/s, and /s²]
 _STEPS = 2000
 _PACE = 0.1  # s between moves of sliders that follow
 _RESTING = 0.4  # s without a move after which a slider is in nobody's hand
+_OF = {"q": "position", "qd": "velocity", "qdd": "acceleration"}
 _ROWS = (("q", "Positions"), ("qd", "Velocities"), ("qdd", "Accelerations"))
 
 
@@ -39,14 +41,26 @@ class Span:
 
 def add(bench: Bench) -> None:
     following = FollowingSliders(bench)
+    units: Any = bench.gui.add_dropdown("Units", tuple(CHOICES), hint="Of all fields and curves")
+
+    def switch(_event: Any) -> None:
+        bench.fields.switch(CHOICES[units.value])
+        bench.change()
+
+    units.on_update(switch)
+    kinds = [joint_units(bench.robot, joint) for joint in range(bench.robot.n)]
     for name, title in _ROWS:
-        with bench.gui.add_folder(title, expand_by_default=name == "q"):
+        unit = " or ".join(dict.fromkeys(getattr(kind, _OF[name]) for kind in kinds))
+        with bench.gui.add_folder(f"{title} [{unit}]", expand_by_default=name == "q") as folder:
+            bench.fields.title(folder)
             for joint in range(bench.robot.n):
                 following.sliders[name, joint] = _slider(bench, following, name, joint)
             if name != "q":
                 rest = {name: np.zeros(bench.robot.n), "time": None}
                 bench.button("Set all to zero", partial(bench.change, **rest))
     bench.on_moment(following)
+    names = [following.sliders["q", joint].handle._impl.uuid for joint in range(bench.robot.n)]
+    Reading(bench, tag("i", hidden="", data_armdyn="positions", data_uuids=" ".join(names)))
     _wrench(bench)
 
 
@@ -77,19 +91,14 @@ def span(bench: Bench, name: str, joint: int) -> Span:
     return Span(low, high) if high > low else Span(low - 1e-6, low + 1e-6)
 
 
-def label(bench: Bench, name: str, joint: int) -> str:
-    """A joint's number and name; the page shows labels as plain text."""
-    return joint_title(bench.robot, joint) if name == "q" else f"{joint + 1}"
-
-
 def _slider(bench: Bench, following: FollowingSliders, name: str, joint: int) -> NumberField:
     units = joint_units(bench.robot, joint)
-    unit = {"q": units.position, "qd": units.velocity, "qdd": units.acceleration}[name]
+    unit = str(getattr(units, _OF[name]))
     link = bench.robot.model.coordinates[joint]
     moves = "" if link.joint_label == link.name else f", which moves '{one_line(link.name)}'"
     spanned, value = span(bench, name, joint), float(getattr(bench.moment, name)[joint])
     slider: Any = bench.gui.add_slider(
-        label(bench, name, joint),
+        joint_title(bench.robot, joint),
         min=spanned.least,
         max=spanned.most,
         step=spanned.step,

@@ -14,7 +14,7 @@ from armdyn.workbench.bench import Bench
 from armdyn.workbench.fields import Reading, note
 from armdyn.workbench.moment import Moment
 from armdyn.workbench.scene.arm import DrawnArm, Ground, add_arm, add_ground, add_light, add_springs
-from armdyn.workbench.scene.marks import Marks, Masses, frames, names, numbers
+from armdyn.workbench.scene.marks import Marks, Masses, Payload, TipPath, frames, names, numbers
 from armdyn.workbench.scene.meshes import VisualMeshes
 from armdyn.workbench.scene.tip import (
     COLOURS,
@@ -27,7 +27,6 @@ from armdyn.workbench.scene.tip import (
     has_ellipsoids,
     round_bar,
 )
-from armdyn.workbench.server import set_theme
 
 _SOLIDS: tuple[Kind, ...] = ("base", "link", "joint", "closing")
 _HINTS: dict[Name, str] = {
@@ -87,13 +86,17 @@ def _marks(bench: Bench, arm: DrawnArm) -> None:
     bench.switch("Joint numbers", "The numbers joints have in every table", False, marks[0].show)
     bench.switch("Frames", of_frames, False, marks[1].show)
     bench.switch("Names", "Names of links at the origins of their frames", False, marks[2].show)
+    payload, way = Payload(bench, arm.size), TipPath(bench)
+    bench.switch("Path of the tip", "Along the motion, the simulation or the log", True, way.show)
+    of_loads = "What the arm carries, as a ball of aluminium with its mass"
+    bench.switch("Payload", of_loads, True, payload.show)
     bench.switch("Centres of mass", of_balls, False, balls)
     bench.switch("Inertia ellipsoids", of_shells, False, shells)
     reading = Reading(bench)
 
     def say(_moment: Moment) -> None:
         without = ", ".join(one_line(name) for name in masses.without)
-        text = f"No ellipsoid: no body has the moments of {without}"
+        text = f"No ellipsoid: no body can have the inertia that is given for {without}"
         reading.show(note(text, data_armdyn="no-ellipsoid") if without else Markup(""))
 
     bench.on_picture(say)
@@ -170,14 +173,9 @@ def _view(bench: Bench, ground: Ground) -> None:
     def visible(on: bool) -> None:
         ground.grid.visible = on
 
-    def dark(on: bool) -> None:
-        set_theme(bench.gui, on)
-        ground.darken(on)
-
     bench.switch("Ground", "A grid below the base", True, visible)
     hint = "Shadows of the arm; they cost more than all the rest of the picture"
     bench.switch("Shadows", hint, False, lambda on: bench.scene.configure_default_lights(cast_shadow=on))
-    bench.switch("Dark", "Light text on a dark page, in all pages", False, dark)
     buttons = bench.gui.add_button_group(
         "Camera", tuple(ground.sides), hint="From where this page looks at the arm"
     )
@@ -185,4 +183,4 @@ def _view(bench: Bench, ground: Ground) -> None:
     @buttons.on_click
     def _(event: Any) -> None:
         if event.client is not None:
-            bench.guard(ground.look, event.client.camera, str(buttons.value))
+            bench.guard(ground.look, event.client, str(buttons.value))

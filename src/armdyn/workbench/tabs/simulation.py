@@ -207,7 +207,7 @@ def add(bench: Bench) -> None:
         bench.job("simulation", work, done)
 
     hint = "from the posture and velocities shown"
-    bench.button("Simulate", start, icon="player-play", hint=hint)
+    bench.button("Simulate", start, first=True, icon="player-play", hint=hint)
     hint = "Give up the simulation"
     stop = bench.button("Stop", stopped.set, icon="player-stop", visible=False, hint=hint)
     bar = gui.add_progress_bar(0.0, visible=False, animated=True)
@@ -294,7 +294,7 @@ def summary(run: Run) -> Markup:
     most = float(np.nanmax(run.kinetic))
     found = [
         f"{run.t[-1]:.4g} s, {len(run.t)} instants; kinetic energy up to {most:.4g} J.",
-        f"What the energies fail to add up by: {drift:.2g} J at most.",
+        f"Energy balance error: {drift:.2g} J at most.",
     ]
     if run.events:
         found.append(f"{len(run.events)} times a joint began to stick or to slip.")

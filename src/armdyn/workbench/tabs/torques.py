@@ -33,6 +33,7 @@ _COUPLING = (
 _TOO_LARGE = "–: the values are too large to compute with."
 _JOINTS, _MOTORS = "Joints", "Motors"
 _TO_LIMITS, _TO_VALUES = "to limits", "to values"
+_FEW = 8  # rows up to which numbers stand below the bars without being asked for
 _ROUND = (1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)  # what scales may end with
 _MARGIN = 1.04  # beyond the end of a scale, so that marks at it are seen
 _ROUNDING = 1e-12  # of the largest torques, or of those for an acceleration of 1: what is less is zero
@@ -96,14 +97,17 @@ def add(bench: Bench) -> None:
     scale: Any = bench.gui.add_dropdown(
         "Bars", (_TO_LIMITS, _TO_VALUES), hint="Each as a part of its limit, or all of one unit on one scale"
     )
+    hint = "Every cause of every torque, and the sum"
+    numbers: Any = bench.gui.add_checkbox("Numbers", bench.robot.n <= _FEW, hint=hint)
     reading = Reading(bench)
 
     def show(moment: Moment) -> None:
         rows, remarks = motor_rows(moment) if side.value == _MOTORS else joint_rows(bench, moment)
         scale.visible = any(row.is_limited for row in rows)
-        reading.show(bars(moment, rows, scale.value == _TO_LIMITS, remarks))
+        shown = [bars(moment, rows, scale.value == _TO_LIMITS, remarks)]
+        reading.show(join([*shown, by_cause(rows)] if numbers.value else shown))
 
-    for choice in (side, scale):
+    for choice in (side, scale, numbers):
         choice.on_update(lambda _: bench.change())
     bench.on_moment(show)
 
@@ -256,6 +260,26 @@ def bars(moment: Moment, rows: Sequence[BarRow], to_limits: bool, remarks: Itera
     return join(found)
 
 
+def by_cause(rows: Sequence[BarRow]) -> Markup:
+    """A table of the parts in numbers: a row for each cause, a column for each joint or motor."""
+    used = [(k, name) for k, name in enumerate(COLOURS) if any(row.parts[k] for row in rows)]
+    if not used or not all(row.is_known for row in rows):
+        return Markup("")
+    units = dict.fromkeys(row.unit for row in rows)
+    heads = (tag("th", row.name.split(" ")[0], title=row.name) for row in rows)
+    head = tag("tr", tag("th", f"[{' or '.join(units)}]"), *heads)
+    body = [
+        tag(
+            "tr",
+            tag("td", tag("i", style=f"background:{COLOURS[name]}"), name),
+            *(tag("td", _number(row, float(row.parts[k]))) for row in rows),
+        )
+        for k, name in used
+    ]
+    body.append(tag("tr", tag("td", "sum"), *(tag("td", tag("b", _number(row))) for row in rows)))
+    return tag("div", tag("table", head, *body, class_="ad-table"), class_="ad-causes", data_armdyn="causes")
+
+
 def _row(row: BarRow, span: float) -> Markup:
     marks = [tag("u", style="left:50%"), *(_stacked(row.parts, span, row.unit) if row.is_known else ())]
     beyond = row.is_known and abs(row.total) > row.limit
@@ -277,15 +301,31 @@ def _row(row: BarRow, span: float) -> Markup:
     if notes:
         cells.append(tag("div", " · ".join(notes), class_="ad-more"))
     over = " ad-over" if beyond or row.over else ""
-    return tag("div", *cells, class_=f"ad-row{over}", **dict(row.data))
+    return tag("div", *cells, class_=f"ad-row{over}", data_says=_said(row), **dict(row.data))
 
 
 def _value(row: BarRow) -> Markup:
     """The sum, and which part of the limit it is."""
-    number = tag("span", f"{four_digits(row.total)} {row.unit}")
-    if not (row.is_limited and row.is_known):
-        return number
-    return join([number, tag("small", f"{100 * abs(row.total) / row.limit:.0f} %")])
+    number = tag("span", f"{_number(row)} {row.unit}")
+    return join([number, tag("small", share)]) if (share := _share(row)) else number
+
+
+def _number(row: BarRow, part: float | None = None) -> str:
+    """The sum or a part of it, to five digits of the limit: more would be noise beside it."""
+    x = row.total if part is None else part
+    size = max(abs(row.total), row.limit if row.is_limited else 0.0)
+    if not (np.isfinite(x) and 0 < size < np.inf):
+        return four_digits(x)
+    return four_digits(round(x, max(0, 4 - int(np.floor(np.log10(size))))))
+
+
+def _share(row: BarRow) -> str:
+    return f"{100 * abs(row.total) / row.limit:.0f} %" if row.is_limited and row.is_known else ""
+
+
+def _said(row: BarRow) -> str:
+    """The same in short."""
+    return " · ".join(filter(None, (f"{_number(row)} {row.unit}", _share(row))))
 
 
 def _excess(row: BarRow) -> str:

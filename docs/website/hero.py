@@ -1,0 +1,48 @@
+"""The first page begins with the live part of a report, which is made when the site is built."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from website.pages import Pages
+
+PICTURE = re.compile(r"^!\[(?P<title>[^\]]+)\]\(figures/readme\.svg\)$", re.MULTILINE)
+FRAME = """<iframe class="live" src="live.html" title="{title}"></iframe>
+<p class="caption">Made by <code>write_report(robot, "puma560.html", motion, live=True)</code>:
+one file, no server.
+<a href="puma560.html">The whole report</a> · <a href="reports.html">how to make one of your arm</a></p>"""
+INSIDE = """<style>
+html { font-size: 87.5% }
+header, nav { display: none !important }
+.page { display: block !important; max-width: none !important; padding: 0 1rem 0.5rem !important }
+#live h2 { margin-top: 0.6rem !important }
+</style></head>"""
+
+
+def with_live_report(pages: Pages) -> Pages:
+    """The pages with a live report of the README's arm and motion where the first page has their picture."""
+    front = pages.pages["index.md"]
+    text, count = PICTURE.subn(lambda found: FRAME.format(title=found["title"]), front.text)
+    assert count == 1, "docs/index.md shows figures/readme.svg once, alone on its line"
+    text = f"---\nhide: [toc]\n---\n\n{text}"  # the report takes the width of the list of headings
+    found = replace(front, text=text, files={name: text.encode() for name, text in reports().items()})
+    return replace(pages, pages={**pages.pages, "index.md": found})
+
+
+def reports() -> dict[str, str]:
+    """The report, and its live part alone."""
+    from armdyn import Robot, Trajectory
+    from armdyn.report.page import Page
+    from armdyn.report.report import report
+    from armdyn.report.sections.live import write_live
+    from armdyn.report.subject import Subject
+
+    robot = Robot.load("puma560")
+    start, end = [-0.4, -0.2, -1.2, 0, 0.4, 0], [-2.6, 0.9, -2.0, 0.8, 0.5, 1]
+    motion = Trajectory.quintic(start, end, duration=1.0)
+    page = Page(robot.name, "", live=write_live(Subject.of(robot, motion, None)))
+    return {
+        "puma560.html": report(robot, motion, live=True),
+        "live.html": page.html().replace("</head>", INSIDE, 1),
+    }

@@ -1,0 +1,66 @@
+"""What stands on top of a report: how near the motion comes to a limit, least time, energy, warnings."""
+
+from __future__ import annotations
+
+from armdyn.expression import ArmdynError
+from armdyn.motion.timing.exceeded import WITHIN, exceeded, sentences
+from armdyn.motion.timing.limits import limits_for
+from armdyn.report.page import Answer, join, number
+from armdyn.report.subject import Subject
+
+
+def answers(subject: Subject) -> list[Answer]:
+    """Four figures of the motion; none where symbols have no value. A dash where its section says why."""
+    if subject.free_symbols:
+        return []
+    found = []
+    for name, write in ANSWERS.items():
+        try:
+            found.append(write(subject))
+        except ArmdynError:
+            found.append(Answer(name, "–", "not possible here"))
+    return found
+
+
+def _share(subject: Subject) -> Answer:
+    """Of all limits of torque, velocity and acceleration, of joints, followers and motors."""
+    robot, at, limits = subject.robot, subject.samples, limits_for(subject.robot)
+    if not limits.any:
+        return Answer(SHARE, "–", "the description gives no limits", "description")
+    share, limit, sample = limits.largest(at.q, at.qd, at.qdd, subject.torque)
+    remark = f"{limit.quantity} of {limit.name(robot).rstrip(',')} at {at.t[sample]:.3g} s"
+    return Answer(SHARE, join([number(100 * share, 3), " %"]), remark, "torques", share > 1 + WITHIN)
+
+
+def _least_time(subject: Subject) -> Answer:
+    found, given = subject.optimal, f"{subject.trajectory.duration:.4g} s"
+    if found is None:
+        return Answer(LEAST_TIME, "–", f"nothing limits the speed; the motion takes {given}", "scaling")
+    if isinstance(found, ArmdynError):
+        return Answer(LEAST_TIME, "–", f"not found; the motion takes {given}", "scaling")
+    return Answer(LEAST_TIME, join([number(found.duration), " s"]), f"for this path, not {given}", "scaling")
+
+
+def _energy(subject: Subject) -> Answer:
+    loads = subject.loads
+    whose = "motors" if all(loads.geared) else "motors and joints" if any(loads.geared) else "joints"
+    lost = join(
+        [f"at the {whose}; ", number(float(loads.total_drawn), 3), " J if braking gives nothing back"]
+    )
+    value = join([number(float(loads.total_energy), 3), " J"])
+    return Answer(ENERGY, value, lost, "motors" if any(loads.geared) else "motion")
+
+
+def _warnings(subject: Subject) -> Answer:
+    at = subject.samples
+    beyond = len(sentences(exceeded(subject.robot, at.t, at.q, at.qd, at.qdd, subject.torque)))
+    described = len(subject.robot.warnings)
+    parts = [f"{beyond} {'limit' if beyond == 1 else 'limits'} exceeded"] if beyond else []
+    parts += [f"{described} in the description"] if described else []
+    where, count = "motion" if beyond else "description", beyond + described
+    remark = ", ".join(parts) or "no limit exceeded, nothing odd in the description"
+    return Answer(WARNINGS, str(count) if count else "none", remark, where, bool(beyond))
+
+
+SHARE, LEAST_TIME, ENERGY, WARNINGS = "largest share of a limit", "least time", "energy", "warnings"
+ANSWERS = {SHARE: _share, LEAST_TIME: _least_time, ENERGY: _energy, WARNINGS: _warnings}
