@@ -1,6 +1,7 @@
 """Take the pictures of pages in docs/figures, in headless Chromium: python docs/page_pictures.py [NAME …]
 
-`workbench.png` and `workbench-dark.png` are the workbench, `study.png` the page of the study in docs/studies.md. Needs playwright.
+`workbench.png` and `workbench-dark.png` are the workbench, `study.png` the page of the study in
+docs/studies.md. Needs playwright.
 """
 
 from __future__ import annotations
