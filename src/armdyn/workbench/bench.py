@@ -25,7 +25,7 @@ from armdyn.identification import Fit, Log
 from armdyn.motion.torques import check_robot
 from armdyn.motion.trajectory import Samples, Trajectory
 from armdyn.names import one_line
-from armdyn.report.subject import default_motion, shown_posture
+from armdyn.report.subject import default_motion, open_posture
 from armdyn.robot import Robot
 from armdyn.robot.joints import JointLimits, joint_limits
 from armdyn.simulation.run import Run
@@ -224,7 +224,7 @@ class Bench:
         self.script.say("robot", *self.loads, imports=["Robot"])
         self.run: Run | None = None
         self.fit, self.log = fit, log
-        q, zeros = shown_posture(robot) if motion is None else motion(0.0)[0], np.zeros(robot.n)
+        q, zeros = open_posture(robot) if motion is None else motion(0.0)[0], np.zeros(robot.n)
         self._moment = Moment(EditedRobot.of(robot), q, zeros, zeros)
         self._lock, self._news, self._closed = threading.Lock(), threading.Event(), False
         self._listeners: list[Listener] = []
