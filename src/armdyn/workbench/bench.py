@@ -235,6 +235,7 @@ class Bench:
         self._told: tuple[tuple[str, str], float] = (("", ""), 0.0)  # the last note, and when
         self._worker = threading.Thread(target=self._tell, name="armdyn view", daemon=True)
         self.fields = Fields(self, f"{one_line(robot.name)} – armdyn")
+        self.tools: list[Any] = []  # in the scene, but not of it: pictures are without them
         self.places: dict[str, Any] = {}  # tabs by their titles, so that one can add to another
         self.motions = Motions(self, motion, motion_lines)
         self.player = Player(self, self.motions.clip)
