@@ -115,8 +115,7 @@ def grid_rows(folder: str | None, robot: Robot, urdf: str) -> Iterator[dict[str,
         sys.path.insert(0, folder)
     import grid_rbd
 
-    algorithms = ["inverse_dynamics", "forward_dynamics", "forward_dynamics_gradient", "idsva_so", "fdsva_so"]
-    algorithms += ["integrator", "integrator_gradient", "plant"]
+    algorithms = ["dynamics-gradients", "integrators", "second-order"]
     handle = grid_rbd.load_robot(
         urdf, backend="torch", algorithm_list=algorithms, enable_mujoco_kernels=False, max_batch_size=KNOTS
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -16,8 +17,10 @@ from pathlib import Path
 from website.hero import with_live_report
 from website.maths import with_maths
 from website.navigation import check, settings
-from website.pages import ROOT, SiteError, collect, with_large_pictures
+from website.pages import ROOT, SiteError, collect, with_large_pictures, with_sources
 from website.typeset import typeset
+
+from armdyn import __version__
 
 BUILD = ROOT / "build"
 
@@ -31,9 +34,10 @@ def assemble(folder: Path) -> Path:
     text = settings(pages)
     check(pages, text)
     pages = with_live_report(pages.changed(typeset).changed(with_maths))
-    pages.changed(with_large_pictures).write(folder / "pages")
+    with_sources(with_large_pictures(pages)).write(folder / "pages")
     for name in ("src", "docs/website/docstrings.py"):
         text = text.replace(f'"{name}"', json.dumps((ROOT / name).as_posix()))
+    text = text.replace('copyright = "', f'copyright = "armdyn {__version__}, ', 1)
     text = text.replace("[project]\n", '[project]\ndocs_dir = "pages"\nsite_dir = "site"\n', 1)
     path = folder / "zensical.toml"
     path.write_text(text, "utf-8")
@@ -49,6 +53,8 @@ def build(folder: Path) -> str:
     if done.returncode or "warning" in printed.lower():
         said = printed.partition("Traceback")[0] if "issues found" in printed else printed
         raise SiteError(f"Zensical finds fault:\n{said.rstrip()}")
+    # Zensical's own leads to the root of a server, where the site need not lie.
+    shutil.copyfile(ROOT / "docs" / "website" / "404.html", folder / "site" / "404.html")
     return printed
 
 

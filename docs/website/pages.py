@@ -78,10 +78,35 @@ class Pages:
         return found
 
 
-def with_large_pictures(text: str) -> str:
-    """Pictures that stand alone lead to themselves: a reader on a phone opens one and enlarges it."""
-    pictures = re.compile(r"^(!\[[^\]]*\]\(([^)\s]+)\))$", re.MULTILINE)
-    return pictures.sub(r"[\1](\2)", text)
+def with_sources(pages: Pages, root: Path = ROOT) -> Pages:
+    """The pages with a link to the file that each comes from, which the site has beside them."""
+    found = {}
+    for place, page in pages.pages.items():
+        if page.source and (root / page.source).is_file():
+            beside = f"sources/{page.source}" + (".txt" if page.source.endswith(".md") else "")
+            target = posixpath.relpath(beside, posixpath.dirname(place) or ".")
+            text = f'{page.text}\n<p class="source">Source: <a href="{target}">{page.source}</a></p>\n'
+            files = {**page.files, beside: (root / page.source).read_bytes()}
+            page = replace(page, text=text, files=files)
+        found[place] = page
+    return replace(pages, pages=found)
+
+
+def with_large_pictures(pages: Pages) -> Pages:
+    """Pictures that stand alone lead to themselves: a reader opens one and enlarges it.
+
+    Of a picture.png with a picture-dark.png beside it, readers see that for their colours.
+    """
+    alone = re.compile(r"^!\[([^\]]*)\]\(([^)\s]+)\)$", re.MULTILINE)
+
+    def linked(found: re.Match[str]) -> str:
+        said, target = found.groups()
+        dark = target.replace(".png", "-dark.png")
+        if dark == target or posixpath.normpath(dark) not in pages.files:
+            return f"[![{said}]({target})]({target})"
+        return f"[![{said}]({target}#only-light)]({target}) [![{said}]({dark}#only-dark)]({dark})"
+
+    return pages.changed(lambda text: alone.sub(linked, text))
 
 
 def place_of(source: str) -> str | None:

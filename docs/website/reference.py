@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib import import_module
+from inspect import isclass
 from pathlib import Path
+from typing import Any
 
 from armdyn.robot.functions import FUNCTIONS
 
@@ -23,6 +28,14 @@ class Group:
     lead: str
     names: tuple[str, ...]
     brief: bool = False  # without members: errors and warnings have none of their own
+
+    def has_page_for(self, name: str) -> bool:
+        """Whether it is a class with a page of its own; that of Robot is the page of its group."""
+        return not self.brief and name != "armdyn.Robot" and isclass(_object(name))
+
+    def file_of(self, name: str) -> str:
+        """The page of a class."""
+        return f"{self.file.removesuffix('.md')}-{name.rpartition('.')[2].lower()}.md"
 
 
 def _of(module: str, names: str) -> tuple[str, ...]:
@@ -201,6 +214,8 @@ for each task is quicker to learn from: [everything at a glance](../overview.md)
 
 In signatures, `Numbers` is whatever NumPy makes an array of, and arrays on a GPU and of other libraries;
 `Floats` is the array that comes back, `Scalars` one number for each state. Shapes and units are in the texts.
+What is not possible raises an `ArmdynError` or one of [its kinds](errors.md), whose message says what was
+found, where, and what is allowed.
 """
 
 
@@ -216,22 +231,39 @@ def public_names() -> set[str]:
 
 
 def pages() -> dict[str, str]:
-    """The pages of the reference by place: their entries are directives for mkdocstrings."""
-    found = {f"reference/{group.file}": _page(group) for group in GROUPS}
-    rows = [f"| [{group.title}]({group.file}) | {_list(group)} |" for group in GROUPS]
-    found["reference/index.md"] = "\n".join([HEAD, "| page | names |", "|---|---|", *rows]) + "\n"
+    """The pages of the reference by place: their entries are directives for mkdocstrings.
+
+    A class has a page of its own, below that of its group; errors stand together.
+    """
+    found, lines = {}, [HEAD]
+    for group in GROUPS:
+        found[f"reference/{group.file}"] = _page(group)
+        for name in filter(group.has_page_for, group.names):
+            own = name.rpartition(".")[2]
+            found[f"reference/{group.file_of(name)}"] = (
+                f"# {own}\n\n[{group.title}]({group.file})\n\n{_entry(name)}"
+            )
+        lines.append(f"## {group.title}\n\n[{group.title}]({group.file}): {_list(group, group.names)}\n")
+    found["reference/index.md"] = "\n".join(lines)
     return found
 
 
 def _page(group: Group) -> str:
-    entries = "\n".join(_entry(name, group.brief) for name in group.names)
-    return f"# {group.title}\n\n{group.lead}\n\n{entries}"
+    """What is no class, below links to the classes."""
+    classes = [name for name in group.names if group.has_page_for(name)]
+    listed = f"Classes: {_list(group, classes)}.\n\n" if classes else ""
+    entries = "\n".join(_entry(name, group.brief) for name in group.names if name not in classes)
+    return f"# {group.title}\n\n{group.lead}\n\n{listed}{entries}"
 
 
-def _entry(name: str, brief: bool) -> str:
+def _entry(name: str, brief: bool = False) -> str:
     """A directive for mkdocstrings. That of Robot has its members below it, in sections."""
+    if brief:
+        return f"::: {name}\n    options:\n      members: false\n"
     if name != "armdyn.Robot":
-        return f"::: {name}\n" + "    options:\n      members: false\n" * brief
+        base, members = _inherited(name)
+        also = f"It has all that [`{base}`][{base}] has, too.\n\n" if base else ""
+        return f"{also}::: {identifier(name)}\n    options:\n      inherited_members: {json.dumps(members)}\n"
     lines = ["::: armdyn.Robot\n    options:\n      members: false\n      inherited_members: false\n"]
     for title, members in ROBOT.items():
         lines.append(f"## {title}\n")
@@ -240,6 +272,35 @@ def _entry(name: str, brief: bool) -> str:
     return "\n".join(lines)
 
 
-def _list(group: Group) -> str:
-    names = [name.rpartition(".")[2] for name in group.names]
-    return ", ".join(f"[`{name}`][{full}]" for name, full in zip(names, group.names, strict=True))
+def identifier(name: str) -> str:
+    """What mkdocstrings calls it: a function in a module of the same name is not that module."""
+    module = (SOURCE / name.replace(".", "/")).with_suffix(".py")
+    return f"{name}.{name.rpartition('.')[2]}" if module.is_file() else name
+
+
+def _inherited(name: str) -> tuple[str, list[str]]:
+    """The class of the reference that a class extends, if any, and what it inherits from others."""
+    found = _object(name)
+    if not isclass(found):
+        return "", []
+    public = {_object(other): other for group in GROUPS for other in group.names if isclass(_object(other))}
+    bases = [base for base in found.__mro__[1:] if base.__module__.startswith("armdyn")]
+    shown = [base for base in bases if base in public]
+    members = {member for base in bases if base not in public for member in vars(base)}
+    members -= {member for base in shown for member in dir(base)}
+    return public[shown[0]] if shown else "", sorted(x for x in members if not x.startswith("_"))
+
+
+def _object(name: str) -> Any:
+    module, _, own = name.rpartition(".")
+    return getattr(import_module(module), own)
+
+
+def _list(group: Group, names: Iterable[str]) -> str:
+    """Names with links: of a class to its page, of others to where they stand."""
+    found = []
+    for name in names:
+        own = name.rpartition(".")[2]
+        target = f"({group.file_of(name)})" if group.has_page_for(name) else f"[{identifier(name)}]"
+        found.append(f"[`{own}`]{target}")
+    return ", ".join(found)

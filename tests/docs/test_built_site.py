@@ -4,11 +4,16 @@ import os
 import re
 import shutil
 import sys
+import threading
+from functools import partial
 from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+
+import armdyn
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "docs"))
@@ -16,7 +21,8 @@ sys.path.insert(0, str(ROOT / "docs"))
 pytestmark = pytest.mark.slow
 SIX = ("index", "tutorial", "functions", "benchmarks", "inside", "reference/robot")
 CUT = """[...document.querySelectorAll("article pre > code")]
-    .filter(code => code.scrollWidth > code.clientWidth + 1).map(code => code.innerText.slice(0, 60))"""
+    .filter(code => code.innerText && code.scrollWidth > code.clientWidth + 1)
+    .map(code => code.innerText.slice(0, 60))"""
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -91,7 +97,7 @@ def test_reference_shows_signatures_and_inherited_members(site, found):
     page = found[site / "reference" / "robot.html"]
     assert {"armdyn.Robot.inverse_dynamics", "armdyn.Robot.with_payload", "armdyn.Robot.load"} <= page.names
     text = re.sub(r"<[^>]+>", "", (site / "reference" / "robot.html").read_text("utf-8"))
-    assert re.search(r"inverse_dynamics\(\s*q: Numbers,\s*qd: Numbers,\s*qdd: Numbers", text)
+    assert re.search(r"inverse_dynamics\(\s*q,\s*qd,\s*qdd,", text)
     assert "by Newton–Euler (7.107)–(7.114)" in text
 
 
@@ -103,11 +109,44 @@ def test_reference_has_each_member_once_and_none_that_is_private(site):
 
 
 def test_reference_leads_to_every_public_name(site, found):
-    from website.reference import GROUPS
+    from website.reference import GROUPS, identifier
 
-    names = {name for group in GROUPS for name in group.names}
-    marks = {urlsplit(target).fragment for target in found[site / "reference" / "index.html"].links}
-    assert names <= marks
+    names = {identifier(name) for group in GROUPS for name in group.names}
+    index = site / "reference" / "index.html"
+    marks = {urlsplit(target).fragment for target in found[index].links}
+    pages = {urlsplit(target).path for target in found[index].links}
+    classes = {name for group in GROUPS for name in group.names if group.has_page_for(name)}
+    assert names - classes <= marks
+    for group in GROUPS:
+        for name in classes & set(group.names):
+            place = group.file_of(name).replace(".md", ".html")
+            assert place in pages
+            assert name in found[index.parent / place].names
+
+
+def test_reference_has_tables_of_parameters_results_and_errors(site):
+    text = (site / "reference" / "motion.html").read_text("utf-8")
+    own = text[text.index('id="armdyn.inverse_kinematics"') : text.index('id="armdyn.load_cycle"')]
+    tables = [
+        re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", t))
+        for t in re.findall(r"<table>.*?</table>", own, re.DOTALL)
+    ]
+    taken, given, refused = tables
+    assert "Name Type Description Default" in taken
+    assert "tolerance is how much may be missing" in taken
+    assert "Joint positions (n,) that bring the tip" in given
+    assert "MotionError A target out of reach is an error." in refused
+
+
+def test_pages_of_the_reference_can_be_overlooked(site, tab):
+    """Classes have pages of their own; what stands beside them is short."""
+    tab.set_viewport_size({"width": 1440, "height": 900})
+    heights = {}
+    for path in (site / "reference").glob("*.html"):
+        tab.goto(path.as_uri())
+        heights[path.stem] = tab.evaluate("document.body.scrollHeight")
+    tall = {name for name, height in heights.items() if height > 18_000}
+    assert tall <= {"robot", "equations-equations", "report"}
 
 
 def test_a_link_that_leads_nowhere_ends_the_build(tmp_path, monkeypatch):
@@ -164,6 +203,30 @@ def test_search_finds_urdf_without_a_server(site, tab):
     tab.wait_for_url("**/your-urdf.html*")
 
 
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        ("forward kinematics", "kinematics"),
+        ("inverse kinematics", "kinematics"),
+        ("degrees", "units"),
+        ("units", "units"),
+        ("export C", "c-code"),
+        ("install", "install"),
+        ("cheat sheet", "cheat-sheet"),
+    ],
+)
+def test_search_finds_the_page_for_what_people_ask(site, tab, words, place):
+    tab.set_viewport_size({"width": 1440, "height": 900})
+    tab.goto((site / "index.html").as_uri())
+    tab.keyboard.press("Control+k")
+    tab.keyboard.type(words, delay=20)
+    from playwright.sync_api import expect
+
+    expect(tab.locator("dialog a").first).to_have_attribute(
+        "href", re.compile(rf"/{place}\.html"), timeout=20_000
+    )
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pages_fit_a_phone_and_follow_the_readers_colours(site, tab, scheme):
     tab.emulate_media(color_scheme=scheme)
@@ -183,6 +246,49 @@ def test_formulas_that_pages_print_are_typeset(site, found):
         place for place in marked if "<math" not in (site / place).with_suffix(".html").read_text("utf-8")
     ]
     assert (len(marked) > 30, plain) == (True, [])
+
+
+class MissingPages(SimpleHTTPRequestHandler):
+    """Serves a folder, 404.html in the place of what is not there, as hosts of sites do."""
+
+    def send_error(self, code, message=None, explain=None):
+        if code != 404:
+            return super().send_error(code, message, explain)
+        text = (Path(self.directory) / "armdyn" / "latest" / "404.html").read_bytes()
+        self.send_response(404)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        return self.command == "HEAD" or self.wfile.write(text)
+
+    def log_message(self, *_):
+        pass
+
+
+def test_a_page_that_is_not_there_leads_home_under_any_path(site, browser, tmp_path):
+    (tmp_path / "armdyn").mkdir()
+    (tmp_path / "armdyn" / "latest").symlink_to(site)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(MissingPages, directory=tmp_path))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    home = f"http://127.0.0.1:{server.server_port}/armdyn/latest/"
+    tab = browser.new_page()
+    for lost in ("gone.html", "gallery/gone.html", "a/b/c"):
+        tab.goto(home + lost)
+        tab.wait_for_function("document.querySelector('a').href.endsWith('index.html')")
+        hrefs = tab.eval_on_selector_all("a", "links => links.map(link => link.href)")
+        assert hrefs == [home + name for name in ("index.html", "overview.html", "reference/index.html")]
+    tab.locator("a").first.click()
+    assert tab.locator("article h1").inner_text().startswith("armdyn")
+    tab.close()
+    server.shutdown()
+    server.server_close()
+
+
+def test_pages_say_version_and_source(site, found):
+    for name in ("tutorial", "gallery/fig-7-4", "notebooks/first_look", "examples/rotors"):
+        assert any("sources/" in target for target in found[site / f"{name}.html"].links), name
+    text = (site / "index.html").read_text("utf-8")
+    assert f"armdyn {armdyn.__version__}" in text
+    assert "assets/icon.svg" in text
 
 
 def test_no_code_is_cut_on_a_desk(site, found, tab):

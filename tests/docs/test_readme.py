@@ -36,11 +36,12 @@ LIBRARIES = (  # those that some blocks need
     "jax",
     "casadi",
     "dask",
+    "fmpy",
 )
 LONG = (  # they take three seconds or more
     *("from-a-log-to-a-model.md", "reports.md", "pick-and-place.md", "tutorial.md", "command-line.md"),
     *("simulation.md", "elasticity.md", "trajectories.md", "excitation.md", "closed-chains.md", "control.md"),
-    *("identification.md", "c-code.md", "drives.md", "cheat-sheet.md"),
+    *("identification.md", "c-code.md", "drives.md", "cheat-sheet.md", "fmu.md"),
 )
 DRAWN_ELSEWHERE = {  # pictures that no block of their page makes
     "figures/readme.svg",  # of docs/index.md: the README's own

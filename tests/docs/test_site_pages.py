@@ -20,7 +20,7 @@ from website import navigation, reference  # noqa: E402
 from website.links import anchors, is_external, links, rewritten, slug  # noqa: E402
 from website.maths import with_maths  # noqa: E402
 from website.notebooks import converted  # noqa: E402
-from website.pages import Page, Pages, SiteError, collect, place_of, with_large_pictures  # noqa: E402
+from website.pages import Page, Pages, SiteError, collect, place_of, with_large_pictures, with_sources  # noqa: E402
 from website.typeset import MARK, typeset  # noqa: E402
 
 SOURCES = [
@@ -222,7 +222,21 @@ def test_files_of_the_repository_have_their_places_in_the_site():
 
 def test_pictures_that_stand_alone_lead_to_themselves():
     text = "![a](f/a.svg)\n\nin a line ![b](b.svg)\n"
-    assert with_large_pictures(text) == "[![a](f/a.svg)](f/a.svg)\n\nin a line ![b](b.svg)\n"
+    front = with_large_pictures(Pages({"index.md": Page("index.md", text)}, {})).pages["index.md"]
+    assert front.text == "[![a](f/a.svg)](f/a.svg)\n\nin a line ![b](b.svg)\n"
+
+
+def test_a_picture_may_have_another_for_the_dark():
+    pages = Pages({"a.md": Page("a.md", "![a](f/a.png)\n\n![b](f/b.png)\n")}, {"f/a-dark.png": ROOT})
+    light, dark = "[![a](f/a.png#only-light)](f/a.png)", "[![a](f/a-dark.png#only-dark)](f/a-dark.png)"
+    assert with_large_pictures(pages).pages["a.md"].text == f"{light} {dark}\n\n[![b](f/b.png)](f/b.png)\n"
+
+
+def test_pages_lead_to_their_sources():
+    pages = Pages({"gallery/index.md": Page("gallery/index.md", "# G\n", "docs/gallery/index.md")}, {})
+    page = with_sources(pages).pages["gallery/index.md"]
+    assert 'href="../sources/docs/gallery/index.md.txt"' in page.text
+    assert page.files["sources/docs/gallery/index.md.txt"].startswith(b"# ")
 
 
 def test_formulas_are_drawn_by_the_browser_and_code_keeps_its_signs():

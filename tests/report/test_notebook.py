@@ -5,6 +5,7 @@ import inspect
 import pickle
 import subprocess
 import sys
+import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
@@ -111,6 +112,14 @@ def test_base_parameters_show_their_combinations(planar):
     assert "value combination" not in check_card(free_arm().base_parameters()._repr_html_(), pictures=0).words
 
 
+def test_symbols_stand_with_their_values(planar):
+    words = check_card(planar._repr_html_(), pictures=1).words
+    assert words.count("= 50") >= 2
+    assert "mass [kg]" in words
+    free = check_card(free_arm()._repr_html_(), pictures=0).words
+    assert "= 50" not in free
+
+
 def test_a_proof_shows_its_identities(planar):
     proof = planar.equations().prove()
     found = check_card(proof._repr_html_(), pictures=0)
@@ -126,6 +135,10 @@ def test_equations_entries_and_matrices_are_typeset(planar):
         assert latex.startswith("$\\displaystyle ")
         assert latex.endswith("$")
         assert latex.count("{") == latex.count("}")
+        page = value._repr_html_()  # without a network
+        ET.fromstring(page)
+        assert page.count("<math") == 1
+    assert equations.g[1].mathml()[len("<math>") : -len("</math>")] in equations.g._repr_html_()
     assert equations.g[1].latex() in equations._repr_latex_()
     assert equations.g[1].latex() in equations.g.latex()
     assert equations.B.latex().count("&") == equations.n
@@ -136,8 +149,10 @@ def test_equations_too_long_to_read_show_their_form_and_size():
     equations = Robot.load("puma560").equations()
     assert r"\ddot q" in equations._repr_latex_()
     assert "6 joints, up to" in equations._repr_latex_()
-    assert equations.B._repr_latex_() is None
-    assert equations.tau[0]._repr_latex_() is None
+    assert "6 joints, up to" in equations._repr_html_()
+    for value in (equations.B, equations.tau[0]):
+        assert value._repr_latex_() is None
+        assert value._repr_html_() is None
 
 
 def test_every_kind_with_a_card_asks_for_it():
@@ -173,6 +188,7 @@ def test_the_same_value_gives_the_same_card(planar):
 def test_nothing_is_drawn_before_a_notebook_asks():
     script = """
 import sys
+import xml.etree.ElementTree as ET
 from armdyn import Robot, Trajectory
 robot, motion = Robot.load("planar"), Trajectory.quintic([0, 0], [1, 1], 1.0)
 repr(robot), repr(motion), dir(robot)

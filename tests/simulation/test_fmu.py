@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import zipfile
+from ctypes import c_double
 from pathlib import Path
 
 import numpy as np
@@ -139,6 +140,38 @@ def test_outputs_are_what_the_robot_computes(planar):
     assert found == pytest.approx(wanted, rel=1e-12, abs=1e-12)
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_directional_derivatives_are_differences(planar, version):
+    check_slopes(planar[version], {"q[1]": 0.3, "q[2]": -0.8, "qd[1]": 1.1, "qd[2]": 0.4, "tau[1]": 300.0})
+
+
+def check_slopes(path: Path, start) -> None:
+    rng, h = np.random.default_rng(5), 1e-5
+    with Instance(path, "ModelExchange", **start) as arm:
+        variables = arm.description.modelVariables
+        inputs = [v.name for v in variables if v.causality == "input"]
+        names = [v.name for v in variables if v.derivative is not None]
+        names += [
+            v.name
+            for v in variables
+            if v.causality == "output" and v.name.startswith(("tip", "motor", "kin"))
+        ]
+        states = [v.derivative.name for v in variables if v.derivative is not None]
+        knowns, seed = [*states, *inputs], rng.uniform(-1, 1, len(states) + len(inputs))
+        references = [[arm.references[x] for x in group] for group in (names, knowns)]
+        found = arm.fmu.getDirectionalDerivative(*references, list(seed))
+        x, at = np.array(arm.get(*states)), []
+        u = np.array(arm.get(*inputs))
+        array = c_double * len(states)
+        arm.fmu.enterContinuousTimeMode()
+        for k in (-1, 1):
+            arm.fmu.setContinuousStates(array(*(x + k * h * seed[: len(x)])), len(x))
+            arm.set(**dict(zip(inputs, u + k * h * seed[len(x) :], strict=True)))
+            at.append(np.array(arm.get(*names)))
+    wanted = (at[1] - at[0]) / (2 * h)
+    assert np.abs(found - wanted).max() < 1e-6 * np.abs(wanted).max()
+
+
 # ---- friction that sticks, joints at their limits ----------------------------------------------------------
 
 
@@ -262,8 +295,6 @@ class Instance:
 
     def _run_by_importer(self, end: float) -> float:
         """An importer of its own for model exchange: SciPy's DOP853, events on its dense output."""
-        from ctypes import c_double
-
         from scipy.integrate import solve_ivp
 
         fmu, nx = self.fmu, self.description.numberOfContinuousStates
@@ -448,6 +479,7 @@ def test_every_kind_of_robot(name, version, tmp_path):
         driven = [[f"tau[{i + 1}]" for i in arm.driven], torques[:, arm.driven]]
         found = ran_named(path, kind, *driven, 2.0, [*states_of(robot), "change_time"], tolerance=1e-12)
         assert np.abs(found[:, :-1] - wanted).max() < 1e-6
+        check_slopes(path, {"qd[1]": 0.4})
         part = 2.0 / len(torques)
         for t in events:  # of those that are the last before an output
             if abs(t / part - round(t / part)) > 1e-9 and not any(0 < x - t < 0.01 for x in events):

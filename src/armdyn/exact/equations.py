@@ -17,7 +17,7 @@ from armdyn.exact.coordinates import (
     in_terms_of,
     motor_torques,
 )
-from armdyn.exact.form import Array, Entry
+from armdyn.exact.form import Array, Entry, in_page
 from armdyn.exact.kinematics import AnalyticalJacobian, Jacobian, point_on
 from armdyn.exact.printing import document
 from armdyn.exact.printing.document import Passage
@@ -25,7 +25,7 @@ from armdyn.exact.printing.mathml import MATHML, mathml
 from armdyn.exact.printing.styles import LATEX, PAGE, TEXT, Style, in_em
 from armdyn.exact.proof import Proof, prove
 from armdyn.exact.rotors import RotorCoupling, rotor_couplings
-from armdyn.exact.written import Notation, equations_latex, sections
+from armdyn.exact.written import Notation, equations_latex, equations_mathml, sections
 from armdyn.expression import ArmdynError, Expression, shown
 from armdyn.model import edit
 from armdyn.model.edit import At
@@ -106,6 +106,9 @@ class Equations(ClosedForm):
 
     def _repr_latex_(self) -> str | None:
         return equations_latex(self)
+
+    def _repr_html_(self) -> str | None:
+        return in_page(self._repr_latex_(), lambda: equations_mathml(self))
 
     # ---- kinematics --------------------------------------------------------------------------------------
 

@@ -335,6 +335,17 @@ def _display(latex: str, terms: int) -> str:
     return f"$\\displaystyle {latex}$"
 
 
+def in_page(latex: str | None, mathml: Callable[[], str]) -> str | None:
+    """What is shown as LaTeX, as MathML: notebooks prefer HTML, and a page made of one needs no network."""
+    return None if latex is None else shown_or_none(lambda: _scrolling(mathml()))
+
+
+def _scrolling(mathml: str) -> str:
+    """At the left, as wide as it is."""
+    left = mathml.replace('<math display="block">', '<math display="block" style="width: max-content">')
+    return f'<div style="overflow-x: auto; padding: .2em 0">{left}</div>'
+
+
 # ---- entries -----------------------------------------------------------------------------------------------
 
 
@@ -459,6 +470,9 @@ class Formula:
 
     def _repr_latex_(self) -> str | None:
         return displayed(self.latex, self.size)
+
+    def _repr_html_(self) -> str | None:
+        return in_page(self._repr_latex_(), self.mathml)
 
     def __hash__(self) -> int:
         return hash(self.poly)
@@ -857,6 +871,9 @@ class Array(Generic[T]):
 
     def _repr_latex_(self) -> str | None:
         return displayed(self.latex, sum(_terms(row) for row in self.rows))
+
+    def _repr_html_(self) -> str | None:
+        return in_page(self._repr_latex_(), self.mathml)
 
 
 class NamedArray(Array[T]):

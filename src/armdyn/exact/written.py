@@ -12,7 +12,7 @@ from armdyn.exact.closed_form import ClosedForm, coriolis_in_rates, grouped
 from armdyn.exact.form import SHOWN, Array, Form, Formula, displayed
 from armdyn.exact.printing import document
 from armdyn.exact.printing.document import Passage, aligned_rows
-from armdyn.exact.printing.mathml import MATHML, mathml
+from armdyn.exact.printing.mathml import MATHML, aligned, mathml
 from armdyn.exact.printing.printer import LIMIT, Printer
 from armdyn.exact.printing.styles import LATEX, PAGE, TEXT, Style
 from armdyn.exact.ring import check_written
@@ -348,6 +348,16 @@ def _form(equations: ClosedForm, size: int) -> str:
     note = rf"\text{{{equations.n} joints, up to {size} terms (more than {SHOWN} are not shown)}}"
     text = _aligned([in_matrices(equations, LATEX, letters("book"))], note)
     return f"$\\displaystyle {text}$"
+
+
+def equations_mathml(equations: ClosedForm) -> str:
+    """The same as MathML."""
+    size = sum(row.size for row in equations.tau)
+    if displayed(lambda: _whole(equations), size):
+        named = (part for part in sections(equations, MATHML, "book") if part.title in _NAMED)
+        return aligned([line for part in named for line in part.lines])
+    form = aligned(in_matrices(equations, MATHML, letters("book")).lines)
+    return f"{form}\n<p>{equations.n} joints, up to {size} terms (more than {SHOWN} are not shown)</p>"
 
 
 def _aligned(parts: Iterable[Passage], note: str = "") -> str:

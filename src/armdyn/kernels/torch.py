@@ -152,10 +152,8 @@ def run(kernel: Kernel, tensors: Sequence[Any], out: Any = None) -> list[Any]:
 
 def _run_prepared(prepared: Any, tensors: Sequence[Any], device: Any) -> list[Any]:
     """Results of a call that has been made with tensors of the same layout."""
-    dtype = tensors[0].dtype
-    results = [
-        torch.empty_strided(shape, strides, dtype=dtype, device=device) for shape, strides in prepared.results
-    ]
+    new = tensors[0].new_empty_strided
+    results = [new(shape, strides) for shape, strides in prepared.results]
     stream = torch._C._cuda_getCurrentRawStream(device.index)
     prepared([x.data_ptr() for x in (*tensors, *results)], stream)
     return results
@@ -232,6 +230,8 @@ def watched(kernel: Kernel, arrays: Sequence[Any]) -> tuple[Any, ...]:
             (first,) = evaluate(handle, [first])
         return tuple(evaluate(last, [first, *others]))
     *steps, end = _steps(kernel)
+    if not steps:
+        return _recorded(end, arrays)
     for step in steps:
         if is_watched([first]):
             # assembly also takes all positions, which have no gradient
@@ -242,8 +242,11 @@ def watched(kernel: Kernel, arrays: Sequence[Any]) -> tuple[Any, ...]:
 
 def apply(kernel: Kernel, arrays: Sequence[Any]) -> tuple[Any, ...]:
     """The results of a kernel with gradients, under any transform."""
-    if not is_watched(arrays):
-        return tuple(run(kernel, arrays))
+    return _recorded(kernel, arrays) if is_watched(arrays) else tuple(run(kernel, arrays))
+
+
+def _recorded(kernel: Kernel, arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """The results of a kernel where PyTorch must see the call."""
     transformed = torch._C._are_functorch_transforms_active()
     of = _Differentiable if transformed else _Recorded
     return of.apply(kernel, *arrays)  # type: ignore[no-any-return]

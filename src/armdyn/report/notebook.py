@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from armdyn.analysis.manipulability import Ellipsoid
 from armdyn.drawing.curves import curve
 from armdyn.drawing.style import GREY, styled, svg
+from armdyn.drawing.views import Posture
 from armdyn.exact.proof import Proof
 from armdyn.expression import ArmdynError, Expression
 from armdyn.identification.fit import Fit, filtered_text
@@ -30,6 +31,7 @@ from armdyn.report.page import (
     Markup,
     TableCell,
     code,
+    expression,
     facts,
     join,
     number,
@@ -281,8 +283,25 @@ def _robot(robot: Robot) -> Card:
     if free:
         parts.append(tag("p", f"Without a value: {', '.join(free)}"))
     else:
-        parts.insert(0, _picture(plot_arm(robot, shown_posture(robot)), f"{robot.name} in a posture", 22))
+        parts.insert(0, _picture(_arm(robot), f"{robot.name} in a posture", 24))
     return (robot.name, text, *parts)
+
+
+_ARM = 4.0  # inches, of the picture of an arm
+_AXES = (0.66, 0.1, 0.44, 0.08)  # inches beside, below and above one with axes
+
+
+@styled
+def _arm(robot: Robot) -> Figure:
+    """The arm as wide as its place in the card, so that its labels can be read."""
+    posture = Posture.of(robot, shown_posture(robot))
+    own, height = plot_arm(robot, posture.q).get_size_inches()
+    height *= _ARM / own
+    left, right, bottom, top = _AXES if posture.view.planar else (0.0, 0.0, 0.0, 0.0)
+    place = (left / _ARM, bottom / height, 1 - (left + right) / _ARM, 1 - (bottom + top) / height)
+    figure = Figure(figsize=(_ARM, height))
+    plot_arm(robot, posture.q, ax=figure.add_axes(place))
+    return figure
 
 
 def _joints(robot: Robot) -> Markup:
@@ -290,9 +309,17 @@ def _joints(robot: Robot) -> Markup:
     rows: list[tuple[Cell, ...]] = []
     for i, link in enumerate(robot.model.moving[:ROWS]):
         own: tuple[Cell, ...] = limits.rows[i][1:] if limits.rows else ("",) * (len(limits.headings) - 1)
-        mass = Expression.of(link.inertia.mass)
+        mass = _with_value(robot, Expression.of(link.inertia.mass))
         rows.append((link.joint_label, link.joint, UNITS[link.joint].position, mass, *own))
     return robot_table(RobotTable(("joint", "kind", "unit", "mass [kg]", *limits.headings[1:]), tuple(rows)))
+
+
+def _with_value(robot: Robot, x: Expression) -> Cell:
+    """A number; an expression with what it comes to, where its symbols have values."""
+    values = dict(robot.model.symbols)
+    if not x.symbols() or any(values[name] is None for name in x.symbols()):
+        return x
+    return join([expression(x), " = ", number(robot.model.number(x), 6)])
 
 
 def _scaled(scaled: Scaled) -> Card:

@@ -23,6 +23,7 @@ from armdyn.names import file_stem, listed, one_line
 from armdyn.progress import progress_bar, stage
 from armdyn.report.page import (
     Amount,
+    Answer,
     Day,
     Live,
     Made,
@@ -30,13 +31,14 @@ from armdyn.report.page import (
     Page,
     Part,
     facts,
+    number,
     paragraph,
     scrolling,
     table,
     tag,
 )
 from armdyn.studies.cases import meaning_of
-from armdyn.studies.findings import costs_of, rank_correlations, sobol_indices
+from armdyn.studies.findings import costs_of, pareto_front, rank_correlations, sobol_indices
 from armdyn.studies.store import NOT_RUN, Study
 
 TITLE = "The designs"
@@ -84,6 +86,7 @@ def _page(study: Study, minimise: Any, maximise: Any, best: int, date: Day) -> P
     if study.folder is not None:  # the robot's file is one of its own
         made = replace(made, source=study.folder.name)
     page = Page(f"{one_line(name)}: {_counted(len(study), 'design')}", _subtitle(study), made)
+    page.answers = _answers(study, low, high)
     with stage("columns"):
         style = files("armdyn.report").joinpath("study.css").read_text("utf-8")
         script = files("armdyn.report").joinpath("study.js").read_text("utf-8")
@@ -95,6 +98,26 @@ def _page(study: Study, minimise: Any, maximise: Any, best: int, date: Day) -> P
     if study.failed.any():
         page.add("failures", "Designs that failed", _failures(study))
     return page
+
+
+def _answers(study: Study, low: Sequence[str], high: Sequence[str]) -> list[Answer]:
+    """Designs, those that no other beats, and the best of the first objectives."""
+    failed = int(study.failed.sum())
+    remark = f"{failed} failed" if failed else "none failed"
+    if missing := int((~study.done).sum()):
+        remark += f", {missing} not run yet"
+    found = [Answer("designs", f"{len(study)}", remark, "failures" if failed else "columns")]
+    columns = {**study.table, **study.results}
+    for name, sign, which in [*((x, 1, "least") for x in low), *((x, -1, "greatest") for x in high)][:2]:
+        costs = sign * np.asarray(columns[name], float)
+        if np.isfinite(costs).any():
+            k = int(np.nanargmin(np.where(np.isfinite(costs), costs, np.nan)))
+            value = number(float(columns[name][k]))
+            found.append(Answer(f"{which} {one_line(name)}", value, f"design {k}", "columns"))
+    if len(low) + len(high) > 1:
+        front = len(pareto_front(columns, low, high))
+        found.append(Answer("on the Pareto front", str(front), "no other is better in all objectives", ""))
+    return found
 
 
 def _subtitle(study: Study) -> str:

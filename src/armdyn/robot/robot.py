@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from armdyn.robot.base_parameters import BaseParameters
 
 Place = Sequence[Any] | Mapping[str, Any] | np.ndarray  # [x, y, z], {xyz, rpy}, or a 4×4 matrix
+_FRAME: At = "frame"  # one object with the constant of callers: compared in no time
 
 
 class Robot(Shown):
@@ -641,6 +642,8 @@ class Robot(Shown):
         out: Floats | None = None,
     ) -> Floats:
         """Homogeneous transform (..., 4, 4) of the tip frame, or of a link's, in the world."""
+        if link is None and symbols is None:
+            return self._kernels["pose"].call((q,), out, near)
         return (self if link is None else self.with_tip(link))._run(
             "pose", (q,), out, symbols=symbols, near=near
         )
@@ -685,6 +688,8 @@ class Robot(Shown):
         motors that it carries), (7.16)–(7.19); or a point [x, y, z] in its frame; without a link, in that of
         the tip.
         """
+        if link is None and symbols is None and at is _FRAME:  # the usual case, quicker
+            return self._kernels["jacobian"].call((q,), out, near)
         return self._at(link, at)._run("jacobian", (q,), out, symbols=symbols, near=near)
 
     def jacobian_dot(
@@ -699,6 +704,8 @@ class Robot(Shown):
         out: Floats | None = None,
     ) -> Floats:
         """Time derivative (..., 6, n) of the Jacobian, of the same points."""
+        if link is None and symbols is None and at is _FRAME:
+            return self._kernels["jacobian_dot"].call((q, qd), out, near)
         return self._at(link, at)._run("jacobian_dot", (q, qd), out, symbols=symbols, near=near)
 
     def rotor_jacobian(

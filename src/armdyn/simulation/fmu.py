@@ -40,6 +40,7 @@ from armdyn.model.parameters import Parameter, parameter_values
 from armdyn.model.robot_model import RobotModel
 from armdyn.names import one_line
 from armdyn.program import Program, record
+from armdyn.program.derive import time_derivative
 from armdyn.program.evaluate import evaluate
 from armdyn.program.loops import Loop
 from armdyn.program.program import Recorder, Tape, finished, inline
@@ -55,6 +56,7 @@ from armdyn.simulation.integrand import (
     Integrand,
     all_positions,
     check_friction,
+    following,
     held_levels,
     law_program,
     sliding,
@@ -329,22 +331,20 @@ class Arm:
     @cached_property
     def given(self) -> Program:
         """What drives the arm, of settings, inputs and held torques: all constants after the numbers."""
-        settings, count, own = self.settings, len(self.settings.all), self.controller
-        R = self.robot.drives.given
+        size = width(self.drive.constants) - self.count
+        return record(self._given, self._blocks, [("given", (size,))])
 
-        def function(p: Scalars, u: Scalars, held: Scalars) -> Scalars:
-            if self.sampled:
-                return list(held)
-            if own is None:
-                tau = dict(zip(self.driven, u, strict=True))
-                return [
-                    sum((float(k) * tau[j] for j, k in enumerate(row) if k and j in tau), 0.0) for row in R
-                ]
-            told = self._told(p[count - len(settings.gains) :], u)
-            return [x for name, _ in (*own.sizes[0], *own.sizes[1]) for x in told[name]]
-
-        size = self.robot.n if own is None or self.sampled else width(own.sizes[0]) + width(own.sizes[1])
-        return record(function, self._blocks, [("given", (size,))])
+    def _given(self, p: Scalars, u: Scalars, held: Scalars) -> Scalars:
+        """The same over any scalar; linear in all three."""
+        if self.sampled:
+            return list(held)
+        if self.controller is None:
+            tau = dict(zip(self.driven, u, strict=True))
+            rows = [[(j, float(k)) for j, k in enumerate(row) if k] for row in self.robot.drives.given]
+            return [sum((k * tau[j] for j, k in row if j in tau), 0.0) for row in rows]
+        told = self._told(p[len(self.settings.all) - len(self.settings.gains) :], u)
+        constants, signals = self.controller.sizes
+        return [x for name, _ in (*constants, *signals) for x in told[name]]
 
     @property
     def _blocks(self) -> list[tuple[str, int]]:
@@ -469,6 +469,39 @@ class Arm:
         return record(function, sizes, [("y", (len(self.outputs),))])
 
     @cached_property
+    def slopes(self) -> Program:
+        """Changes of q̈, powers and outputs with those of q, q̇ and inputs, as long as modes stay."""
+        integrand, n, names = self.integrand, self.robot.n, [name for name, _ in self.integrand.inputs]
+        others = [name for name, _ in self.drive.constants if name != NUMBERS]
+        moving = {x: f"change of {x}" for x in names if x in ("q", "qd", FOLLOWERS, *others)}
+        rate = time_derivative(integrand.programs["rate"], moving)
+        outputs = time_derivative(self.output_program, moving)
+
+        def function(*columns: Scalars) -> Any:
+            *state, gears, dx, du = columns
+            given, mechanism = integrand._given(state)
+            values = dict(zip(names, state, strict=True)) | {"gears": gears}
+            values |= {"change of q": dx[:n], "change of qd": dx[n:]}
+            if integrand.followers:
+                y = all_positions(mechanism, given)
+                values[f"change of {FOLLOWERS}"] = following(mechanism, y, dx[:n])
+            left = iter(self._given([0.0] * len(self.settings.all), du, [0.0] * n))
+            values |= {f"change of {x}": [next(left) for _ in values[x]] for x in others}
+            by_rate = inline(rate, [values[name] for name, _ in rate.inputs])
+            by_output = inline(outputs, [values[name] for name, _ in outputs.inputs])
+            powers = by_rate[-1] if integrand.works else []
+            return by_rate[0], powers, by_output[0]
+
+        sizes = [
+            *integrand.inputs,
+            ("gears", len(self.robot.drives)),
+            ("dx", 2 * n),
+            ("du", len(self.inputs)),
+        ]
+        results = [("qdd", (n,)), ("powers", (len(integrand.works),)), ("y", (len(self.outputs),))]
+        return record(function, sizes, results)
+
+    @cached_property
     def watches(self) -> tuple[Watched, ...]:
         """The joints that have limits."""
         return watch_of(self.robot, "warn").joints
@@ -530,7 +563,7 @@ class ArmSource:
         title = f"Simulation of {arm.robot.name}: made by armdyn {own_version()}, C99, needs libm only."
         joints = [f"joint {i + 1}: {joint}" for i, joint in enumerate(joint_descriptions(arm.robot))]
         parts = [comment_block([title, *joints])]
-        parts.append("#include <math.h>\n#include <stdlib.h>\n#include <string.h>\n")
+        parts.append("".join(f"#include <{name}.h>\n" for name in _STANDARD))
         parts += [self._sizes(token), self._starts(), *self._functions()]
         return "\n".join(parts)
 
@@ -613,6 +646,9 @@ class ArmSource:
         yield self._program("given", arm.given, "p u held : found")
         yield from self._loop(one_step(arm.integrand), _STEP, {"new": "found"})
         yield self._program("outputs", arm.output_program, "x rate constants gears : y", at)
+        changes = at | {"dx": "dx", "du": "du"}
+        given = "x constants gears dx du : qdd powers dy"
+        yield self._program("slopes", arm.slopes, given, changes)
         if arm.integrand.surfaces:
             settle = arm.integrand.programs["settle"]
             held = at | {"qd": "qd"}
@@ -661,6 +697,7 @@ class ArmSource:
         return "\n".join([f"static void model_{name}({', '.join(parameters)})", "{", *lines, "}", ""])
 
 
+_STANDARD = ("math", "stdbool", "stddef", "stdint", "stdlib", "string")
 _COUNTS = ("decide", "trial", "dense", "points")
 _STEP = (
     "decide trial dense points settings constants places : x rate polynomial found last squares states rates"
@@ -848,6 +885,7 @@ def describe(arm: Arm, identity: str, token: str, version: str) -> str:
         "modelIdentifier": identity,
         "canGetAndSetFMUState" if three else "canGetAndSetFMUstate": True,
         "canSerializeFMUState" if three else "canSerializeFMUstate": True,
+        "providesDirectionalDerivatives" if three else "providesDirectionalDerivative": True,
     }
     root: dict[str, Any] = {
         "fmiVersion": version,

@@ -92,6 +92,7 @@ _NOMINAL: dict[str, Any] = {
 }  # fmt: skip
 _FOUND: dict[str, Any] = {"linestyle": "", "marker": "o", "ms": 3.2, "mew": 0, "color": COLOURS[1]}
 _WEAK = 0.1  # correlations below are left white
+_NAMED = 36  # parameters in a matrix of correlations whose names can be read
 _LABELLED = 90  # parameters up to which a matrix names them
 
 
@@ -145,12 +146,17 @@ def _draw(panel: Axes, rows: Sequence[EstimateRow], labels: Sequence[str], per: 
 
 
 @styled
-def plot_correlation(fit: Fit, *, ax: Given = None) -> Figure:
+def plot_correlation(fit: Fit, *, most: int = _NAMED, ax: Given = None) -> Figure:
     """Correlation of the estimates: dark red or blue pairs cannot be told apart well by these data.
 
-    Below 0.1 a place is left white.
+    Below 0.1 a place is left white. Of more than `most` parameters, those that are correlated most with
+    another one are drawn.
     """
     found, names = check_fit(fit).correlation, fit.base.labels(_ON_AXES)
+    if len(names) > most:
+        strength = np.nan_to_num(np.abs(found - np.eye(len(names)))).max(1)
+        kept = np.sort(np.argsort(-strength, kind="stable")[:most])
+        found, names = found[np.ix_(kept, kept)], tuple(names[k] for k in kept)
     paper = sheet(WIDTH - 0.6, ax=ax)
     (panel,) = paper.panels
     shown = np.ma.masked_where(np.abs(found) < _WEAK, found)
@@ -160,7 +166,7 @@ def plot_correlation(fit: Fit, *, ax: Given = None) -> Figure:
     panel.set_aspect("equal")
     panel.grid(False)
     if len(names) <= _LABELLED:
-        size = float(np.clip(330 / len(names), 3.5, 8))
+        size = float(np.clip(330 / max(len(names), 1), 3.5, 8))
         middles = np.arange(len(names)) + 0.5
         panel.set_xticks(middles, names, rotation=90, fontsize=size)
         panel.set_yticks(middles, names, fontsize=size)
@@ -172,7 +178,7 @@ def plot_correlation(fit: Fit, *, ax: Given = None) -> Figure:
 _POINT: dict[str, Any] = {
     "linestyle": "", "marker": "o", "ms": 1.6, "mew": 0, "color": COLOURS[1], "alpha": 0.55,
 }  # fmt: skip
-_MOST = 450  # points in a panel
+_MOST = 300  # points in a panel
 _SHOWN = 0.998  # of the points are inside the panel
 _CURVE: dict[str, Any] = {"color": COLOURS[2], "lw": 1.6}
 

@@ -67,8 +67,9 @@ function build() {
     button("⟲", "As at first", () => { camera.reset(); refresh(); }));
   const stage = make("div", { className: "stage" }, picture, view, tip, message);
   const player = make("div", { className: "player" }, play, scrub, clock);
-  const caption = make("p", { className: "chart-title" });
+  const caption = make("p", { className: "chart-title" }), heading = make("p", { className: "chart-title" });
   chart.caption = caption;
+  chart.heading = heading;
   const legend = make("dl", { className: "legend" }, ...amounts.map(({ node }) => node));
   const rest = button("At rest", "Set all velocities and accelerations to zero", () => {
     for (const key of ["qd", "qdd"]) state[key] = new Float64Array(n);
@@ -77,7 +78,7 @@ function build() {
   const zero = make("div", { className: "tools" }, kindChoice(), rest);
   document.getElementById("live-part").append(
     make("p", { textContent: INTRODUCTION }),
-    legend,
+    heading, legend,
     make("div", { className: "live-grid" },
       stage,
       make("div", { className: "live-motion" }, player, caption, chart.canvas),
@@ -219,6 +220,7 @@ function draw() {
     const x = k < 0 ? total[chart.joint] : parts[k * n + chart.joint];
     value.textContent = `${shown(x, 3, 1e-9 * rows[chart.joint].bar.scale)} ${joint.units[3]}`;
   }
+  chart.heading.textContent = `Joint ${chart.joint + 1}, ${joint.name}: its torque now, by cause`;
   chart.caption.textContent = `Torque of joint ${chart.joint + 1}, ${joint.name}, over the motion`;
   chart.canvas.setAttribute("aria-label", chart.caption.textContent);
   drawScene(poses, at);

@@ -119,6 +119,7 @@ def _whole(equations: Equations) -> list[Markup]:
     return found
 
 
+_ROWS = 14  # of a block of equations
 _DIGITS = 5  # of the numbers of friction, which nobody knows better
 
 
@@ -171,8 +172,21 @@ def _cases(speed: str, ahead: Fraction, back: Fraction) -> str:
 def _block(part: Lines) -> Markup:
     blocks = [paragraph(part.text)] if part.text else []
     if part.lines:
-        blocks.append(scrolling(Markup(aligned(part.lines))))
+        blocks.append(scrolling(*(Markup(aligned(some)) for some in _pieces(part.lines))))
     return join(blocks)
+
+
+def _pieces(lines: list[tuple[str, list[str]]]) -> list[list[tuple[str, list[str]]]]:
+    """Lines in blocks of some rows each: paper breaks between blocks, not within one."""
+    found, rows = [list[tuple[str, list[str]]]()], 0
+    for line in lines:
+        count = aligned([line]).count("<mtr>")
+        if rows and rows + count > _ROWS:
+            found.append([])
+            rows = 0
+        found[-1].append(line)
+        rows += count
+    return found
 
 
 def _outline(equations: Equations, size: int) -> list[Markup]:

@@ -70,7 +70,6 @@ fmi3Instance fmi3InstantiateCoSimulation(
 {
     (void)resources;
     (void)visible;
-    (void)early_return;
     (void)required;
     (void)n;
     (void)update;
@@ -79,7 +78,10 @@ fmi3Instance fmi3InstantiateCoSimulation(
             logger(environment, fmi3Error, "logStatusError", "co-simulation has no event mode");
         return NULL;
     }
-    return made(name, token, logging, environment, logger, 1);
+    instance *i = made(name, token, logging, environment, logger, 1);
+    if (i)
+        i->early_return = early_return;
+    return i;
 }
 
 fmi3Instance fmi3InstantiateScheduledExecution(
@@ -449,7 +451,7 @@ fmi3Status fmi3DoStep(fmi3Instance c, fmi3Float64 now, fmi3Float64 step, fmi3Boo
     const int good = go_on(a, now + step);
     *last = a->s.t;
     *terminate = a->s.stopped != 0;
-    *early = a->s.stopped != 0;
+    *early = a->s.stopped && PART(c)->early_return;
     return told(PART(c), good);
 }
 
@@ -464,13 +466,21 @@ fmi3Status fmi3GetOutputDerivatives(fmi3Instance c, const fmi3ValueReference vr[
     return bad(PART(c), "outputs have no derivatives here; qd and qdd are outputs");
 }
 
-/* ---- what there is not --------------------------------------------------------------------------------- */
-
-#define ABSENT "this FMU does not have this function"
+/* ---- directional derivatives, and what there is not ---------------------------------------------------- */
 
 fmi3Status fmi3GetDirectionalDerivative(fmi3Instance c, const fmi3ValueReference unknowns[], size_t m,
                                         const fmi3ValueReference knowns[], size_t n, const fmi3Float64 seed[],
                                         size_t seeds, fmi3Float64 found[], size_t size)
+{
+    NEED(n == seeds && m == size, "every variable is one number");
+    return told(PART(c), slopes(PART(c), unknowns, m, knowns, n, seed, found));
+}
+
+#define ABSENT "this FMU does not have this function"
+
+fmi3Status fmi3GetAdjointDerivative(fmi3Instance c, const fmi3ValueReference unknowns[], size_t m,
+                                    const fmi3ValueReference knowns[], size_t n, const fmi3Float64 seed[],
+                                    size_t seeds, fmi3Float64 found[], size_t size)
 {
     (void)unknowns;
     (void)m;
@@ -481,13 +491,6 @@ fmi3Status fmi3GetDirectionalDerivative(fmi3Instance c, const fmi3ValueReference
     (void)found;
     (void)size;
     return bad(PART(c), ABSENT);
-}
-
-fmi3Status fmi3GetAdjointDerivative(fmi3Instance c, const fmi3ValueReference unknowns[], size_t m,
-                                    const fmi3ValueReference knowns[], size_t n, const fmi3Float64 seed[],
-                                    size_t seeds, fmi3Float64 found[], size_t size)
-{
-    return fmi3GetDirectionalDerivative(c, unknowns, m, knowns, n, seed, seeds, found, size);
 }
 
 fmi3Status fmi3GetNumberOfVariableDependencies(fmi3Instance c, fmi3ValueReference vr, size_t *n)

@@ -8,7 +8,7 @@ enum { STATES_COUNT = 2 * N + WORKS, INDICATORS = SURFACES + WATCHED };
 typedef struct {
     arm a;
     enum phase phase;
-    int co_simulation, logging;
+    int co_simulation, logging, early_return;
     void *environment;
     LOGGER logger;
     RELEASE_TYPE release;
@@ -153,6 +153,39 @@ static int set_boolean(instance *i, unsigned reference, int value)
     if (reference != VR_STOP)
         return failed(&i->a, "there is no Boolean with this value reference");
     i->a.s.stop_at_limits = value != 0;
+    return 1;
+}
+
+/* Changes of unknowns with knowns, which are states and inputs, while modes stay as they are. */
+static int slopes(instance *i, const unsigned *unknowns, size_t m, const unsigned *knowns, size_t n,
+                  const double *seed, double *found)
+{
+    arm *a = &i->a;
+    int k;
+    double dx[2 * N] = {0}, du[SIZE(INPUTS)] = {0}, qdd[N], powers[SIZE(WORKS)] = {0}, dy[SIZE(OUTPUTS)];
+    a->problem = NULL;
+    for (size_t j = 0; j < n; ++j) {
+        if ((k = in_block(knowns[j], VR_STATES, STATES_COUNT)) >= 0) {
+            if (k < 2 * N)
+                dx[k] = seed[j];
+        } else if ((k = in_block(knowns[j], VR_INPUTS, INPUTS)) >= 0)
+            du[k] = seed[j];
+        else
+            return failed(a, "derivatives are by states and inputs");
+    }
+    if (!updated(i))
+        return 0;
+    model_slopes(a->s.x, a->constants, a->gears, dx, du, qdd, powers, dy);
+    for (size_t j = 0; j < m; ++j) {
+        if ((k = in_block(unknowns[j], VR_DERIVATIVES, STATES_COUNT)) >= 0)
+            found[j] = k < N ? dx[N + k] : k < 2 * N ? qdd[k - N] : powers[k - 2 * N];
+        else if ((k = in_block(unknowns[j], VR_OUTPUTS, OUTPUTS)) >= 0)
+            found[j] = dy[k];
+        else if ((k = in_block(unknowns[j], VR_STATES, 2 * N)) >= 0)
+            found[j] = dx[k];
+        else
+            return failed(a, "derivatives are of derivatives of states and of real outputs");
+    }
     return 1;
 }
 
