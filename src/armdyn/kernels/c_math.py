@@ -37,9 +37,9 @@ class Precision:
 
 PRECISIONS = {
     "double": Precision(
-        "double", (512, 512, 256, 128, 64, 32, 16, 8, 4, 2, 1), 800.0, 32, 13, 9, 4, 1.2e-16, (1.5, 2.5, 1.0)
+        "double", (512, 512, 256, 128, 64, 32, 16, 8, 4, 2, 1), 800.0, 32, 13, 11, 4, 1e-16, (1.5, 2.0, 1.0)
     ),
-    "float": Precision("float", (64, 64, 32, 16, 8, 4, 2, 1), 140.0, 12, 7, 5, 3, 6.5e-8, (1.5, 2.5, 1.0)),
+    "float": Precision("float", (64, 64, 32, 16, 8, 4, 2, 1), 140.0, 12, 7, 6, 3, 5.5e-8, (1.5, 2.0, 1.0)),
 }
 NEEDS = {"sin": ("sine",), "cos": ("sine",), "tanh": ("exp",)}
 FUNCTIONS = ("sin", "cos", "exp", "tanh", "sqrt", "abs")  # operations that are functions here
@@ -84,7 +84,7 @@ def _horner(coefficients: Iterable[float], x: str, scalar: str) -> str:
 
 
 def _tanh_fraction(depth: int) -> tuple[list[float], list[float]]:
-    """tanh x = x p(x²)/q(x²): the convergent of Lambert's continued fraction x/(1 + x²/(3 + x²/(5 + …)))."""
+    """tanh x = x + x³ p(x²)/q(x²): from Lambert's continued fraction x/(1 + x²/(3 + x²/(5 + …)))."""
     numerators, denominators = [[0], [1]], [[1], [1]]
     for k in range(2, depth + 1):
         for found in (numerators, denominators):
@@ -93,7 +93,8 @@ def _tanh_fraction(depth: int) -> tuple[list[float], list[float]]:
             pairs = zip(one + [0] * (size - len(one)), two + [0] * (size - len(two)), strict=True)
             found.append([(2 * k - 1) * a + b for a, b in pairs])
     p, q = numerators[-1], denominators[-1]
-    return [x / q[0] for x in p], [x / q[0] for x in q]
+    p += [0] * (len(q) - len(p))
+    return [(a - b) / q[0] for a, b in zip(p[1:], q[1:], strict=True)], [x / q[0] for x in q]
 
 
 def _ln2(bits: int) -> tuple[float, float]:
@@ -213,11 +214,11 @@ def _texts(prefix: str, own: Precision) -> dict[str, str]:
             {{
                 const {T} size = (x < {c(0)}) ? -x : x;
                 {T} result;
-                if (size < {c(0.5)}) {{
+                if (size < {c(0.75)}) {{
                     const {T} z = x * x;
-                    const {T} p = {_horner(p, "z", T)};
+                    const {T} d = z * ({_horner(p, "z", T)});
                     const {T} q = {_horner(q, "z", T)};
-                    result = x * (p / q);
+                    result = x + x * (d / q);
                 }} else {{
                     const {T} t = {prefix}_exp({c(-2)} * size);
                     const {T} y = ({c(1)} - t) / ({c(1)} + t);
