@@ -3,12 +3,21 @@
     python benchmarks/carry_over.py                     everything; what is there already is not done again
     python benchmarks/carry_over.py --arms 0-5 --only pairs --processes 2
     python benchmarks/carry_over.py --table             the tables of what is there
+    python benchmarks/carry_over.py --table --keep      kept as benchmarks/results/fits/carry_over.json, too
     PYTHONPATH=…/src python benchmarks/carry_over.py --code old     another version of armdyn, by this name
 
 Pairs are of simulated arms (rubbing_arms.py: a sum of sines, and moves with dwells), of the logs beside
 `--data`/protocol.py, and of those of `--logs`: a folder for each arm, with its description `robot.toml` (or
 `robot.urdf`, or `robot.txt` with the name of a bundled one) and logs that `Log.load` reads. A log that is
-alone is cut in two. Where a folder is not there, its pairs are left out.
+alone is cut in two. Where a folder is not there, its pairs are left out. The kept results have two such
+folders, whose logs are (t, q, tau) in NPZ files made of public text files:
+
+- `panda`: `matlab/data/Exciting_Traj/Trajectory_1/rbt_log` of marcocognetti/FrankaEmikaPandaDynModel, seven
+  numbers for each instant;
+- `ur10e`: `ur-20_02_10-30sec_12harm.csv` from row 635 before 3510 as "sines",
+  `ur-20_01_17-ptp_10_points.csv` from 700 before 4200 as "moves", both of shamilmamedov/dynamic_calibration:
+  time, q from column 2, currents from 14, times 10, 10.6956, 8.4566, 9.0029, 9.48 and 10.1232 N m/A, which
+  its authors estimated; its URDF.
 
 Errors are ‖τ − τ̂‖/‖τ‖ of recorded torques over all samples of the log that the fit has not seen, and over
 those inside: without the first and the last half second. They are compared with the plain fit of the same
@@ -38,7 +47,7 @@ import numpy as np
 import rubbing_arms
 from rich.console import Console
 from rich.table import Table
-from run import provenance
+from run import KEPT, provenance
 
 from armdyn import Fit, Log, Robot, identify
 
@@ -50,6 +59,7 @@ SHARES = {"plain": (0.0,), "default": (0.0, 0.5, 1.0)}  # of the friction that a
 END = 0.5  # s
 SLOW = 0.02  # of the greatest speed: slower samples do not count for curves
 WORSE, BETTER, ENDS, CURVE = 1.01, 0.92, 1.1, 0.1  # what is to be reached
+COVERED = (0.9, 0.99)  # likewise
 
 
 @dataclass(frozen=True)
@@ -183,6 +193,7 @@ def pairs(job: Job, places: dict[str, Path]) -> list[dict[str, Any]]:
                 "training": fit.training_error,
                 "rich": it.rich,
                 "floor": None if it.floors is None else it.floors[name],
+                "covered": covered(fit, log, tau),
                 "friction": str(fit.model.friction),
                 "cutoff": fit.model.problem.cutoff,
                 "joints": [
@@ -191,6 +202,13 @@ def pairs(job: Job, places: dict[str, Path]) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def covered(fit: Fit, log: Log, tau: np.ndarray) -> float:
+    """The share of known torques that lie in intervals of 95 %."""
+    found = fit.predict(log, interval=0.95)
+    known = np.isfinite(tau)
+    return float((np.abs(tau - found.tau) <= found.half)[known].mean())
 
 
 def torques(fit: Fit, log: Log) -> np.ndarray:
@@ -321,7 +339,8 @@ def table_of_pairs(rows: list[dict[str, Any]], console: Console, basis: str) -> 
         table.add_column(name, justify="right")
         table.add_column("of plain", justify="right")
         table.add_column("all/inside", justify="right")
-    summary: dict[str, Any] = {x: {"ratios": [], "rich": [], "simulated": [], "ends": []} for x in columns}
+    lists = ("ratios", "rich", "simulated", "ends", "covered")
+    summary: dict[str, Any] = {x: {kind: [] for kind in lists} for x in columns}
     for pair, fits in sorted(by.items()):
         some = next(iter(fits.values()))
         cells = [*pair, {True: "yes", False: "no", None: "?"}[some["rich"]]]
@@ -334,6 +353,8 @@ def table_of_pairs(rows: list[dict[str, Any]], console: Console, basis: str) -> 
             ends = row["all"] / row["inside"]
             mine = summary[name]
             mine["ends"].append((ends, " ".join(pair)))
+            if some["rich"] is not None and "covered" in row:
+                mine["covered"].append(row["covered"])
             ratio = None if base is None else row["all"] / base["all"]
             if ratio is not None:
                 mine["ratios"].append((ratio, " ".join(pair)))
@@ -375,6 +396,14 @@ def told(name: str, mine: dict[str, Any], console: Console) -> dict[str, Any]:
         f"worst {worst[0]:.3f} ({worst[1]}), {found['worse']} of {found['pairs']} above {WORSE};",
         f"all/inside at most {ends[0]:.2f} ({ends[1]}), {found['ends']} above {ENDS}",
     ]
+    share = np.array(mine["covered"])
+    if len(share):
+        good = int(((share >= COVERED[0]) & (share <= COVERED[1])).sum())
+        found |= {"intervals": len(share), "intervals_good": good}
+        texts.append(
+            f"; intervals of 95 % cover {100 * share.min():.1f} to {100 * share.max():.1f} %"
+            f" of simulated torques, {good} of {len(share)} between 90 and 99 %"
+        )
     console.print(f"{name}: {' '.join(texts)}", highlight=False)
     return found
 
@@ -450,6 +479,7 @@ def options() -> argparse.Namespace:
     )
     parser.add_argument("--logs", type=Path, default=DATA / "public", help="folder of further arms")
     parser.add_argument("--table", action="store_true", help="print what is there, and run nothing")
+    parser.add_argument("--keep", action="store_true", help="save the results for the documentation")
     parser.add_argument("--basis", default="", help="column that all are compared with, such as 'old plain'")
     return parser.parse_args()
 
@@ -464,8 +494,18 @@ def main() -> None:
         work(todo, places, asked.folder, asked.processes, console)
     rows = results(asked.folder)
     found = tables(rows, console, asked.basis)
-    record = {"benchmark": "Models that carry over", **provenance(), "figures": found}
-    (asked.folder / "carry_over.json").write_text(json.dumps(record, indent=2) + "\n", "utf-8")
+    record = {"benchmark": "Models that carry over", **provenance(), "figures": found, "rows": rows}
+    for folder in (asked.folder, *([KEPT / "fits"] if asked.keep else [])):
+        (folder / "carry_over.json").write_text(json.dumps(rounded(record), indent=1) + "\n", "utf-8")
+
+
+def rounded(x: Any) -> Any:
+    """The same with numbers of five digits, without what each joint has."""
+    if isinstance(x, dict):
+        return {k: rounded(v) for k, v in x.items() if k not in ("friction", "joints")}
+    if isinstance(x, list):
+        return [rounded(v) for v in x]
+    return float(f"{x:.5g}") if isinstance(x, float) else x
 
 
 if __name__ == "__main__":

@@ -44,11 +44,21 @@ def test_fit_in_contact_is_the_arm_with_the_wrench_and_is_not_without(plan):
     seed = plan.seed % 1000
     log = in_contact(robot, motion_of(robot, seed), seed, frame=("world", "tip")[seed % 2])
     far = quietly(lambda: wrong(robot, seed))
-    fit = quietly(lambda: identify(far, log, **PLAIN))
-    assert distance(fit, robot) < 1e-9
-    blind = quietly(lambda: identify(far, without(log), **PLAIN))
+    free, fit = (quietly(lambda x=x: identify(far, log, consistent=x, **PLAIN)) for x in (False, None))
+    assert distance(free, robot) < 1e-9
+    assert distance(fit, robot) < 1e-7  # friction that is zero is a bound, which the solver meets so closely
     if np.abs(log.at_joints(robot).contact).max() > 1e-9:  # a tip that no joint moves feels nothing
-        assert distance(blind, robot) > 1e-6
+        assert found_blind(far, without(log), robot) > 1e-6
+
+
+def found_blind(far, log, robot):
+    """How far from the robot a fit is that is not told of the wrench; infinitely where it is refused."""
+    try:
+        return distance(quietly(lambda: identify(far, log, **PLAIN)), robot)
+    except IdentificationError as problem:
+        if "too little for a model" not in str(problem):
+            raise
+        return np.inf
 
 
 @pytest.mark.parametrize("frame", ["world", "tip"])

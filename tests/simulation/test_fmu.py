@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import tempfile
 import zipfile
 from ctypes import c_double
 from pathlib import Path
@@ -14,6 +15,9 @@ from armdyn.expression import MissingValueError
 from armdyn.model import ModelError
 from armdyn.simulation import PDGravity, SimulationError, SimulationWarning
 from armdyn.simulation.fmu import arm_of
+from arms import law, robots
+from elastic_arms import elastic_robots
+from friction_arms import rubbing as rubbing_arms
 from golden_messages import golden_error
 
 fmpy = pytest.importorskip("fmpy", reason='FMPy is not installed: pip install "armdyn[peers]"')
@@ -490,6 +494,29 @@ def test_every_kind_of_robot(name, version, tmp_path):
         for kind in KINDS:
             found = ran_named(path, kind, driven[0], driven[1][:1], 0.3, states_of(robot), 1e-12, **set_)
             assert np.abs(found - wanted).max() < 1e-6
+
+
+@pytest.mark.slow
+@law(rubbing_arms((2, 3), couplings=False) | elastic_robots((2, 3)) | robots((2, 4)), examples=4, thorough=6)
+def test_random_arms(robot):
+    """Full inertias, sliding joints, motors anywhere and coupled, all terms of friction, elastic joints."""
+    with tempfile.TemporaryDirectory() as folder:
+        check_motion(robot, Path(folder))
+
+
+def check_motion(robot: Robot, folder: Path) -> None:
+    path, rng = fmu_of(robot, folder), np.random.default_rng(3)
+    assert validate_fmu(str(path)) == []
+    arm, size = arm_of(robot, None, None, 0.0), 3 + np.abs(robot.gravity(np.zeros(robot.n))).max()
+    torques = size * rng.uniform(-1, 1, (4, robot.n)) @ robot.drives.given.T
+    try:
+        wanted, _ = simulated(robot, arm.q0, torques, 0.8)
+    except SimulationWarning:  # it diverges, or motors turn too fast: `simulate` says so
+        return
+    names = [f"tau[{i + 1}]" for i in arm.driven]
+    for kind in KINDS:
+        found = ran_named(path, kind, names, torques[:, arm.driven], 0.8, states_of(robot), 1e-11)
+        assert np.abs(found - wanted).max() < 1e-6 * max(1.0, np.abs(wanted).max())
 
 
 @pytest.mark.slow

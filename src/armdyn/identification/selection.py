@@ -745,7 +745,10 @@ def _parts(records: Iterable[Record], cutoff: float | None, fastest: float | Non
 def _cutoff(
     template: Template, records: Sequence[Record], request: Request, free: np.ndarray
 ) -> tuple[float | None, tuple[tuple[float, float], ...]]:
-    """The lowest cut-off that predicts nearly as well as the best; lower ones pass less noise on."""
+    """The lowest cut-off that predicts nearly as well as the best, inside and with the ends of the logs.
+
+    Lower ones pass less noise on.
+    """
     if all(record.qdd is not None for record in records):
         return None, ()
     if request.cutoff is not None:
@@ -754,49 +757,88 @@ def _cutoff(
     highest = min(FASTEST, NYQUIST_SHARE * min(rates, default=np.inf))
     count = max(1, int(np.log(highest / SLOWEST) / np.log(STEP)) + 1)
     dampings = DAMPINGS if request.damping is None else (request.damping,)
-    tried, scale = [], None
+    tried, everywhere = list[tuple[float, float]](), list[tuple[float, float]]()
+    scale, allowed = None, list[np.ndarray]()
     for cutoff in highest / STEP ** np.arange(count):
-        parts = _trimmed(_parts(records, float(cutoff), highest / SPARSER))
+        parts = _parts(records, float(cutoff), highest / SPARSER)
+        allowed = allowed or [part.use for part in parts]  # the highest cut-off leaves out least at ends
+        parts, inside = _with_ends(parts, allowed)
         if not parts:
             break
-        greatest = greatest_speeds(Surfaces.of_robot(template.robot), parts)
+        greatest = greatest_speeds(Surfaces.of_robot(template.robot), _inner(parts, inside))
         own = greatest[Surfaces.of_robot(template.robot).own]
-        slow = _shares_of_sticking(parts, own, request.friction) * own
+        slow = _shares_of_sticking(_inner(parts, inside), own, request.friction) * own
         slow *= np.mean(slow > 0) > 0.5  # of an arm that dwells
         problem = Problem(template.with_widths(START * greatest), slow=slow)
         parts = [problem.sliding(part) for part in parts]
-        scale = noise_scale(problem, parts, free)[1] if scale is None else scale
-        tried.append((float(cutoff), _error(problem, parts, scale, free, dampings)))
+        scale = noise_scale(problem, _inner(parts, inside), free)[1] if scale is None else scale
+        errors = _errors(problem, parts, inside, scale, free, dampings)
+        tried.append((float(cutoff), errors[0]))
+        everywhere.append((float(cutoff), errors[1]))
         if tried[-1][1] > HOPELESS * min(error for _, error in tried):
             break
     if not tried:
         return float(highest), ()
-    least = min(error for _, error in tried)
-    chosen = min(cutoff for cutoff, error in tried if error <= (1 + NEAR) * least)
+    chosen = min(_near(tried) & _near(everywhere) or _near(tried))
     wider = WIDER if request.method == "instrumental" else 1.0
     return float(min(wider * chosen, highest)), tuple(tried)
 
 
-def _trimmed(parts: Sequence[States]) -> list[States]:
-    """The samples that every cut-off shares: without the ends that the slowest filter needs."""
+def _near(tried: Sequence[tuple[float, float]]) -> set[float]:
+    """The cut-offs whose errors are near to the least."""
+    least = min(error for _, error in tried)
+    return {cutoff for cutoff, error in tried if error <= (1 + NEAR) * least}
+
+
+def _with_ends(
+    parts: Sequence[States], allowed: Sequence[np.ndarray]
+) -> tuple[list[States], list[np.ndarray]]:
+    """The parts with samples that every cut-off shares, and which (M,) of their instants are inside.
+
+    The others are the ends that the slowest filter needs, with what is `allowed` of their samples.
+    """
     found = []
-    for part in parts:
-        inside = np.arange(len(part))
+    for part, use in zip(parts, allowed, strict=True):
+        number = np.arange(len(part))
         edge = min(part.rate / SLOWEST / 2, len(part) / 4)
-        use = part.use & ((inside >= edge) & (inside < len(part) - edge))[:, None]
-        if use.any():
-            found.append(replace(part, use=use))
-    return found
+        inside = (number >= edge) & (number < len(part) - edge)
+        if part.use[inside].any():
+            found.append((replace(part, use=np.where(inside[:, None], part.use, use)), inside))
+    return [part for part, _ in found], [inside for _, inside in found]
 
 
-def _error(
-    problem: Problem, parts: Sequence[States], scale: np.ndarray, free: np.ndarray, dampings: Sequence[float]
-) -> float:
-    """The error of the plain model on folds that were left out, with the best damping."""
-    prior = problem.template.prior
-    products = Products.of(parts, folds_in_time(parts), problem, lambda Y: (Y, Y @ prior, scale))
-    errors = products.errors(np.flatnonzero(free), dampings)
-    return float(errors.sum(0).min())
+def _inner(parts: Sequence[States], inside: Sequence[np.ndarray]) -> list[States]:
+    pairs = zip(parts, inside, strict=True)
+    return [replace(part, use=part.use & own[:, None]) for part, own in pairs]
+
+
+def _errors(
+    problem: Problem,
+    parts: Sequence[States],
+    inside: Sequence[np.ndarray],
+    scale: np.ndarray,
+    free: np.ndarray,
+    dampings: Sequence[float],
+) -> tuple[float, float]:
+    """The error of the plain model on folds that were left out, with the best damping; and with the ends.
+
+    At the ends, which are in no fold, it is that of what all folds together give.
+    """
+    prior, columns = problem.template.prior, np.flatnonzero(free)
+    folds = folds_in_time(_inner(parts, inside))
+    folds = [np.where(own, fold, FOLDS) for fold, own in zip(folds, inside, strict=True)]
+    found = Products.of(parts, folds, problem, lambda Y: (Y, Y @ prior, scale))
+    some = any(part.use[~own].any() for part, own in zip(parts, inside, strict=True))
+    folded = Products(found.G[:-1], found.rows[:-1]) if some else found
+    each = folded.errors(columns, dampings).sum(0)
+    best = int(each.argmin())
+    if not some:
+        return float(each[best]), float(each[best])
+    (x,) = Products._solutions(folded.G.sum(0), columns, [dampings[best]])
+    wide, residual = np.append(columns, -1), np.append(x, -1.0)  # of the torques, the last column
+    at_ends = float(residual @ found.G[-1][np.ix_(wide, wide)] @ residual)
+    total = each[best] * folded.rows.sum() + max(at_ends, 0.0)
+    return float(each[best]), float(total / found.rows.sum())
 
 
 # ---- load friction and damping -----------------------------------------------------------------------------

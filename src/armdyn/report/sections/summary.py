@@ -29,7 +29,8 @@ def _share(subject: Subject) -> Answer:
         return Answer(SHARE, "–", "the description gives no limits", "description")
     share, limit, sample = limits.largest(at.q, at.qd, at.qdd, subject.torque)
     remark = f"{limit.quantity} of {limit.name(robot).rstrip(',')} at {at.t[sample]:.3g} s"
-    return Answer(SHARE, join([number(100 * share, 3), " %"]), remark, "torques", share > 1 + WITHIN)
+    where = "motors" if limit.of_motor else "torques" if limit.quantity == "torque" else "motion"
+    return Answer(SHARE, join([number(100 * share, 3), " %"]), remark, where, share > 1 + WITHIN)
 
 
 def _least_time(subject: Subject) -> Answer:
