@@ -34,8 +34,8 @@ header, nav { display: none !important }
   #live-part > p, .chart, .chart-title { display: none }
 }
 </style>"""
-# Pages opened as files may not look into each other, but may send messages: the frame says how high its content is
-# (beside a picture that stays in view while the rest moves, it keeps its height), and gets the colours of the site.
+# Pages opened as files may not look into each other, but may send messages: the frame says how high its
+# content is (where its picture stays in view while the rest moves, nothing), and gets the site's colours.
 SCRIPT = """
 const night = matchMedia("(prefers-color-scheme: dark)");
 const chosen = new EventTarget();
