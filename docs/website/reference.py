@@ -43,9 +43,13 @@ def _of(module: str, names: str) -> tuple[str, ...]:
 
 
 # The members of Robot, which are many, by what they are for: a page for each row.
+KINEMATICS = "pose poses jacobian jacobian_dot com_position rotor_jacobian"
+DERIVATIVES = [name for name in FUNCTIONS if name.endswith(("_derivatives", "_hessian_product"))]
 ROBOT = {
     "Make one": "load from_dict from_toml",
-    "Numbers": " ".join(FUNCTIONS) + " com_position rotor_jacobian",
+    "Dynamics": " ".join(x for x in FUNCTIONS if x not in [*KINEMATICS.split(), *DERIVATIVES]),
+    "Kinematics": KINEMATICS,
+    "Derivatives": " ".join(DERIVATIVES),
     "Equations and parameters": "equations symbolic base_parameters parameters parameter_names symbols",
     "What it is": "name n coordinates joints bodies actuated drives transmission dh_table warnings "
     "model mechanism",

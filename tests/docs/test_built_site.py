@@ -96,14 +96,14 @@ def test_pages_load_nothing_from_elsewhere(site, found):
 
 def test_reference_shows_signatures_and_inherited_members(site, found):
     for member, page in {
-        "inverse_dynamics": "numbers",
+        "inverse_dynamics": "dynamics",
         "with_payload": "change-it",
         "load": "make-one",
     }.items():
         assert f"armdyn.Robot.{member}" in found[site / "reference" / f"robot-{page}.html"].names
         target = f"robot-{page}.html#armdyn.Robot.{member}"
         assert target in found[site / "reference" / "robot.html"].links
-    text = re.sub(r"<[^>]+>", "", (site / "reference" / "robot-numbers.html").read_text("utf-8"))
+    text = re.sub(r"<[^>]+>", "", (site / "reference" / "robot-dynamics.html").read_text("utf-8"))
     assert re.search(r"inverse_dynamics\(\s*q,\s*qd,\s*qdd,", text)
     assert "by Newton–Euler (7.107)–(7.114)" in text
 
