@@ -160,8 +160,6 @@ def limits_table(model: RobotModel) -> RobotTable:
     heads = [name if shared is None else f"{name} [{_unit(shared, name)}]" for name in _LIMITS]
     rows: list[tuple[Cell, ...]] = []
     for link in model.moving:
-        if link.limits == Limits():
-            continue
         cells: list[Cell] = [link.joint_label]
         for name in _LIMITS:
             limit = getattr(link.limits, name)
