@@ -234,7 +234,7 @@ def panels_for_narrow(figure: Figure) -> list[Box]:
         return []
     with mpl.rc_context(rc=STYLE):  # it decides how many ticks there are
         renderer = figure._get_renderer()  # type: ignore[attr-defined]
-        extents = [panel.get_tightbbox(renderer) for panel, _ in panels]
+        extents = [panel.get_tightbbox(renderer) or panel.bbox for panel, _ in panels]
     column = {
         x.start: Bbox.union([e for e, y in zip(extents, cells, strict=True) if y.start == x.start])
         for x in cells
@@ -265,13 +265,14 @@ def narrowed(figure: Figure) -> bool:
         for legend in list(figure.legends):
             renderer = figure._get_renderer()  # type: ignore[attr-defined]
             room = legend.get_window_extent(renderer).width / figure.dpi
-            handles, labels = legend.legend_handles, [text.get_text() for text in legend.get_texts()]
+            handles: list[Any] = legend.legend_handles
+            labels = [text.get_text() for text in legend.get_texts()]
             columns = max(1, int(legend._ncols * 0.95 * NARROW / room))  # type: ignore[attr-defined]
             if room < 0.95 * NARROW:
                 continue
             legend.remove()
-            options = {"loc": "outside lower center", "ncols": columns, "handlelength": legend.handlelength}
-            figure.legend(handles=handles, labels=labels, **options)
+            place: Any = {"loc": "outside lower center", "ncols": columns}
+            figure.legend(handles, labels, handlelength=legend.handlelength, **place)
             height += 0.2 * (-(-len(labels) // columns) - 1)
         figure.set_size_inches(min(width, NARROW), height)
     return True
