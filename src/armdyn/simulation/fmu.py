@@ -910,7 +910,7 @@ def describe(arm: Arm, identity: str, token: str, version: str) -> str:
         ),
         *_tag("CoSimulation", {**abilities, "canHandleVariableCommunicationStepSize": True}, sources),
         *_tag("UnitDefinitions", {}, unit_tags),
-        *_tag("LogCategories", {}, _tag("Category", {"name": "logStatusError", "description": "errors"})),
+        *_tag("LogCategories", {}, [line for row in _LOGGED for line in _tag("Category", row)]),
         *_tag("DefaultExperiment", {"startTime": 0, "stopTime": 2, "tolerance": 1e-8}),
         *_tag(
             "ModelVariables",
@@ -921,6 +921,12 @@ def describe(arm: Arm, identity: str, token: str, version: str) -> str:
     ]
     head = '<?xml version="1.0" encoding="UTF-8"?>'
     return "\n".join([head, *_tag("fmiModelDescription", root, inner), ""])
+
+
+_LOGGED = (
+    {"name": "logStatusError", "description": "errors"},
+    {"name": "logStatusDiscard", "description": "states in which the arm cannot be: a shorter step may help"},
+)
 
 
 def description_text(arm: Arm) -> str:
@@ -1015,15 +1021,34 @@ _HEADERS = {
     "3.0": ("fmi3PlatformTypes.h", "fmi3FunctionTypes.h", "fmi3Functions.h"),
     "2.0": ("fmi2TypesPlatform.h", "fmi2FunctionTypes.h", "fmi2Functions.h"),
 }
-_GLUE = {
-    "3.0": ("fmi3", "fmi3LogMessageCallback", "void *"),
-    "2.0": ("fmi2", "fmi2CallbackLogger", "fmi2CallbackFreeMemory"),
+# What the versions call the same: types, and functions that `interface.c` defines for both.
+_NAMES = {
+    "3.0": {
+        "FMI(name)": "fmi3##name",
+        "INSTANCE": "fmi3Instance",
+        "LOGGER": "fmi3LogMessageCallback",
+        "RELEASE_TYPE": "void *",
+    },
+    "2.0": {
+        "FMI(name)": "fmi2##name",
+        "INSTANCE": "fmi2Component",
+        "LOGGER": "fmi2CallbackLogger",
+        "RELEASE_TYPE": "fmi2CallbackFreeMemory",
+        "fmi2FMUState": "fmi2FMUstate",
+        "fmi2GetFMUState": "fmi2GetFMUstate",
+        "fmi2SetFMUState": "fmi2SetFMUstate",
+        "fmi2FreeFMUState": "fmi2FreeFMUstate",
+        "fmi2SerializedFMUStateSize": "fmi2SerializedFMUstateSize",
+        "fmi2SerializeFMUState": "fmi2SerializeFMUstate",
+        "fmi2DeserializeFMUState": "fmi2DeSerializeFMUstate",
+        "fmi2GetContinuousStateDerivatives": "fmi2GetDerivatives",
+    },
 }
 
 
 def source_text(arm: Arm, identity: str, token: str, version: str) -> str:
     """The one C file: the arm, the engine, the interface."""
-    name, logger, release = _GLUE[version]
+    name = f"fmi{version[0]}"
     upper = name.upper()
     before = "\n".join(
         [
@@ -1036,8 +1061,7 @@ def source_text(arm: Arm, identity: str, token: str, version: str) -> str:
             "#endif",
             f'#include "{name}Functions.h"',
             "",
-            f"#define LOGGER {logger}",
-            f"#define RELEASE_TYPE {release}",
+            *(f"#define {own} {theirs}" for own, theirs in _NAMES[version].items()),
             "",
         ]
     )
