@@ -3,7 +3,7 @@
     python benchmarks/carry_over.py                     everything; what is there already is not done again
     python benchmarks/carry_over.py --arms 0-5 --only pairs --processes 2
     python benchmarks/carry_over.py --table             the tables of what is there
-    python benchmarks/carry_over.py --table --keep      kept as benchmarks/results/carry_over.json, too
+    python benchmarks/carry_over.py --table --keep      kept as benchmarks/results/fits/carry_over.json, too
     PYTHONPATH=…/src python benchmarks/carry_over.py --code old     another version of armdyn, by this name
 
 Pairs are of simulated arms (rubbing_arms.py: a sum of sines, and moves with dwells), of the logs beside
@@ -495,7 +495,7 @@ def main() -> None:
     rows = results(asked.folder)
     found = tables(rows, console, asked.basis)
     record = {"benchmark": "Models that carry over", **provenance(), "figures": found, "rows": rows}
-    for folder in (asked.folder, *([KEPT] if asked.keep else [])):
+    for folder in (asked.folder, *([KEPT / "fits"] if asked.keep else [])):
         (folder / "carry_over.json").write_text(json.dumps(rounded(record), indent=1) + "\n", "utf-8")
 
 

@@ -1,6 +1,7 @@
 """Take the pictures of pages in docs/figures, in headless Chromium: python docs/page_pictures.py [NAME …]
 
-`workbench.png` is the workbench, `study.png` the page of the study in docs/studies.md. Needs playwright.
+`workbench.png` and `workbench-dark.png` are the workbench, `study.png` the page of the study in
+docs/studies.md. Needs playwright.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import shutil
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Literal
 
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
@@ -23,19 +25,24 @@ DOCS = Path(__file__).resolve().parent
 SIZE = {"width": 1280, "height": 760}
 ARGUMENTS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 LARGEST = 250_000  # bytes
-NOTE = "#webgl-software-rendering"  # viser's warning of slow drawing, which is not of interest here
+NOTE = ".mantine-Notifications-root"  # that this browser draws on the processor is not of interest here
 
 
-def workbench(browser: Browser) -> bytes:
+def workbench(browser: Browser, scheme: Literal["light", "dark"] = "light") -> bytes:
     """An arm that moves, its torques at the left, its sliders at the right."""
     with view(Robot.load("puma560"), port=0, browser=False) as bench:
         bench._bench.change(q=[-0.9, -0.5, 0.4, 0.3, 0.6, 0.0], qd=[0.8, -1.0, 1.2, 0.5, 0.4, 1.0])
-        page = browser.new_page(viewport=SIZE)
+        page = browser.new_page(viewport=SIZE, color_scheme=scheme)
         page.goto(bench.url)
         page.wait_for_selector("[data-armdyn=torques]", timeout=120_000)
         page.add_style_tag(content=f"{NOTE} {{ display: none }}")
         page.wait_for_timeout(5000)
         return page.screenshot(timeout=120_000)
+
+
+def workbench_dark(browser: Browser) -> bytes:
+    """The same for readers whose pages are dark."""
+    return workbench(browser, "dark")
 
 
 def study(browser: Browser) -> bytes:
@@ -76,11 +83,11 @@ def main(names: list[str]) -> None:
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=chromium, args=ARGUMENTS)
-        for take in (workbench, study):
+        for take in (workbench, workbench_dark, study):
             if names and take.__name__ not in names:
                 continue
             content = small(take(browser))
-            path = DOCS / "figures" / f"{take.__name__}.png"
+            path = DOCS / "figures" / f"{take.__name__.replace('_', '-')}.png"
             if len(content) > LARGEST:
                 raise SystemExit(f"{path.name}: {len(content)} bytes: more than {LARGEST}")
             path.write_bytes(content)

@@ -2,10 +2,13 @@
 
 import gc
 from collections import Counter
+from importlib.util import find_spec
 
 import pytest
 
 from browsers import launched
+
+collect_ignore = [] if find_spec("resource") else ["fuzz"]  # these limit what a child may take
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses

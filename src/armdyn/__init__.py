@@ -23,7 +23,7 @@ chosen) → `drawing` (what pictures are drawn with) → `report` (pictures, and
 `workbench` (a page in the browser) → `cli`.
 """
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any

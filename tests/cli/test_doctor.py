@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from importlib import metadata
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -63,6 +64,9 @@ def test_a_healthy_installation(own_cache):
     assert int(found["threads"]) >= 1
     assert [found[what] for what in ("evaluator", "compiled", "parallel", "cache use")] == ["works"] * 4
     assert found["cache"] == f"{own_cache}, 0 files, 0 MB of at most 512 MB"  # trials leave nothing
+    assert found["C compiler"]
+    assert found["GPU"]
+    assert found["result"] == "all works"
     assert found["to clear it"] == "armdyn doctor --clear-cache"
 
 
@@ -129,6 +133,19 @@ def test_a_package_that_is_missing(monkeypatch):
     found = failing()
     assert found["sympy"] == "FAILS: not installed"
     assert "hypothesis missing" in found["[dev]"]
+    assert found["result"] == "sympy: see above"
+
+
+@pytest.mark.usefixtures("no_trials")
+def test_a_machine_without_a_compiler_and_one_with_a_gpu(monkeypatch):
+    gpu = {"name": b"NVIDIA H200", "totalGlobalMem": 139 * 2**30}
+    runtime = SimpleNamespace(getDeviceCount=lambda: 1, getDeviceProperties=lambda k: gpu)
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
+    monkeypatch.setattr(doctor_module.shutil, "which", lambda name: None)
+    found = findings(run("doctor"))
+    assert found["GPU"] == "NVIDIA H200 (139 GiB)"
+    assert found["C compiler"] == "none; only the library inside an FMU needs one"
+    assert found["result"] == "all works"
 
 
 WITHOUT_LLVMLITE = """

@@ -8,7 +8,6 @@ Where a sentence is meant to change, run the tests with ARMDYN_UPDATE_GOLDEN=1 a
 test is edited. A message whose number must be right is matched in its test (`pytest.raises(…, match=…)`).
 """
 
-import fcntl
 import os
 import re
 import tempfile
@@ -23,7 +22,8 @@ UPDATE = bool(os.environ.get("ARMDYN_UPDATE_GOLDEN"))
 # What differs from run to run or from machine to machine: folders that pytest makes for a test, files
 # while they are written, addresses, and digits of what was computed.
 VARYING = re.compile(
-    re.escape(tempfile.gettempdir()) + r"/pytest-of-[^/]+/pytest-\d+/(popen-gw\d+/)?[^/'\"]+"
+    re.escape(tempfile.gettempdir())
+    + r"[/\\]pytest-of-[^/\\]+[/\\]pytest-\d+[/\\](popen-gw\d+[/\\])?[^/\\'\"]+"
     r"|\.armdyn-\w+|0x[0-9a-f]{6,}|\d+\.\d{4,}(e[-+]\d+)?|\d\.\d+e[-+]\d+"
 )
 BETWEEN = " => "
@@ -84,6 +84,8 @@ _kept = cache(lines)
 
 def _renew(path, name, scenario, text, first):
     """Write one line anew; with the first message of a test its others go."""
+    import fcntl  # messages are renewed where there is one
+
     FOLDER.mkdir(exist_ok=True)
     with (FOLDER / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -8,13 +8,15 @@ import time
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import study_cases
 from armdyn import Robot, Trajectory, study
-from armdyn.studies import Study, StudyError
+from armdyn.studies import Study, StudyError, store
 from golden_messages import golden_error
 from study_cases import CASES, MANY, deadly, of_kind, same, slow_weight, weight, weights
 
@@ -184,6 +186,7 @@ def wide(row):
 FULL = {"x": np.arange(400.0)}
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="limits on the size of files")
 def test_a_file_that_cannot_grow_is_one_error_and_nothing_is_corrupt(tmp_path):
     """The system refuses to write more than 100 bytes into any file, from the middle of a study on."""
     code = (
@@ -241,3 +244,43 @@ def test_a_full_disk_is_one_error_and_the_study_goes_on_when_there_is_room(tmp_p
             Study.load(folder)
         subprocess.run(["mount", "-o", "remount,size=8m", tmp_path / "disk"], check=True)
         assert same(study(wide, FULL, folder=folder, batch=8), study(wide, FULL))
+
+
+def test_a_lock_of_windows_is_on_one_byte_whoever_asks_and_leaves_the_text_readable(tmp_path, monkeypatch):
+    """Windows locks bytes from where a file stands, and an "a+" file stands at its end."""
+    taken = set()
+
+    def locking(handle, mode, count):
+        place = os.fstat(handle).st_ino, os.lseek(handle, 0, os.SEEK_CUR)
+        if mode != 2 or count != 1 or place in taken:
+            raise PermissionError(13, "Permission denied")
+        taken.add(place)
+
+    monkeypatch.setitem(sys.modules, "msvcrt", SimpleNamespace(locking=locking, LK_NBLCK=2))
+    path = tmp_path / "lock"
+    with path.open("a+") as first, path.open("a+") as second:
+        store._lock_on_windows(first)
+        os.write(first.fileno(), b"of process 1")
+        with path.open("a+") as third, pytest.raises(PermissionError):
+            store._lock_on_windows(third)
+        with pytest.raises(PermissionError):
+            store._lock_on_windows(second)
+        second.seek(0)
+        assert second.read() == "of process 1"
+    assert all(place > 10**6 for _, place in taken)
+
+
+def test_parts_that_another_process_reads_may_stay(puma, tmp_path, monkeypatch):
+    """As on Windows, where an open file is not removed: results are the same, more parts are written."""
+    monkeypatch.setattr(store, "FEW", 3)
+    unlink = Path.unlink
+
+    def refused(path, missing_ok=False):
+        if path.suffix == ".parquet":
+            raise PermissionError(13, "the file is used by another process")
+        unlink(path, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", refused)
+    found = study(weight, CASES, robot=puma, folder=tmp_path / "study", batch=4)
+    assert same(found, study(weight, CASES, robot=puma))
+    assert same(Study.load(tmp_path / "study"), found)

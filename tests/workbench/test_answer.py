@@ -218,7 +218,7 @@ def test_what_no_script_of_ours_says_is_not_heard(opened):
 def test_the_answer_follows_the_robot(workbench):
     page = workbench("puma560")
     answer = page.page.locator("[data-armdyn=answer]")
-    page.wait(lambda: "within its limits: 82 %" in answer.inner_text(), "the answer", 60)
+    page.wait(lambda: "within its limits: 82 %" in answer.inner_text().replace("\xa0", " "), "the answer", 60)
     page.wait(lambda: "least time 0.53" in answer.inner_text(), "the least time", 60)
     page.fill("payload [kg]", 5)
     page.wait(lambda: "beyond its limits" in answer.inner_text(), "the answer with a payload", 60)
@@ -259,7 +259,7 @@ def test_every_field_has_a_name_and_the_page_its_own(workbench):
       && e.type !== "file" && e.checkVisibility() && !e.ariaLabel && !e.labels?.length).length"""
     for name in ("Pose", "Robot", "Motion", "Simulate", "Data", "Show", "Export"):
         page.tab(name)
-        page.wait(lambda: page.page.evaluate(nameless) == 0, f"names of all fields of {name}")
+        page.wait(lambda: page.page.evaluate(nameless) == 0, f"names of all fields of {name}", 60)
     assert page.page.title() == "PUMA 560 – armdyn"
 
 

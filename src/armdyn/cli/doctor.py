@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -45,11 +46,12 @@ def doctor(
     if clear_cache:
         _clear()
         return
-    works = True
+    failing = []
     for finding in _findings():
-        print(f"{finding.what + ':':<14}{one_line(finding.text)}", flush=True)
-        works &= finding.works
-    if not works:
+        print(f"{finding.what + ':':<15}{one_line(finding.text)}", flush=True)
+        failing += [] if finding.works else [finding.what]
+    print(f"{'result:':<15}{', '.join(failing)}: see above" if failing else f"{'result:':<15}all works")
+    if failing:
         raise typer.Exit(1)
 
 
@@ -70,6 +72,8 @@ def _findings() -> Iterator[Finding]:
     yield _found("threads", lambda: str(get_threads()))
     for what in ("evaluator", "compiled", "parallel"):
         yield _found(what, partial(_tried, what))
+    yield Finding("C compiler", _c_compiler())
+    yield Finding("GPU", _gpu())
     yield from _cache()
 
 
@@ -118,8 +122,31 @@ def _version_of(name: str) -> str | None:
 
 
 def _processor() -> str:
-    size = vector_bytes()
-    return f"{cpu()[0]} ({platform.machine()}), registers of {8 * size} bits ({size // 8} doubles)"
+    size, (name, features) = vector_bytes(), cpu()
+    given = set(features.replace("+", "").split(","))
+    known = ("sse2", "sse4.2", "avx", "avx2", "fma", "avx512f", "neon", "sve")
+    has = " ".join([platform.machine(), *(feature for feature in known if feature in given)])
+    asked = "" if features else "code for this level, as ARMDYN_CPU asks: "
+    return f"{asked}{name} ({has}), registers of {8 * size} bits ({size // 8} doubles)"
+
+
+def _c_compiler() -> str:
+    found = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
+    return found or "none; only the library inside an FMU needs one"
+
+
+def _gpu() -> str:
+    """The GPUs that CuPy finds: nothing else needs one, so nothing fails without."""
+    try:
+        import cupy
+
+        runtime = cupy.cuda.runtime
+        found = [runtime.getDeviceProperties(k) for k in range(runtime.getDeviceCount())]
+    except Exception as error:  # CuPy has many, of drivers and libraries that do not fit
+        missing = isinstance(error, ModuleNotFoundError) and error.name == "cupy"
+        return 'none: CuPy is not installed, pip install "armdyn[cuda]"' if missing else f"none: {error}"
+    texts = [f"{one['name'].decode()} ({one['totalGlobalMem'] / 2**30:.3g} GiB)" for one in found]
+    return ", ".join(texts) or "none"
 
 
 # ---- backends ----------------------------------------------------------------------------------------------
@@ -134,15 +161,18 @@ def _tried(what: str) -> str:
         environment = {**os.environ, "ARMDYN_CACHE": folder, "ARMDYN_CACHE_SIZE": "", "ARMDYN_THREADS": ""}
         environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
         code = f"from armdyn.cli.doctor import trial; trial({what!r})"
-        done = subprocess.run(
-            [sys.executable, "-W", "ignore", "-c", code],
-            env=environment,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_LIMIT,
-            check=False,
-        )
+        try:
+            done = subprocess.run(
+                [sys.executable, "-W", "ignore", "-c", code],
+                env=environment,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=_LIMIT,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise ArmdynError(f"not done after {_LIMIT} s") from None
     if done.returncode < 0:
         raise ArmdynError(f"ended by {signal.Signals(-done.returncode).name}")
     if done.returncode:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
@@ -118,6 +119,8 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> int:
         return 0
     except OSError as error:  # stdout is a file on a full disk, say
         _print_no_more(sys.stdout)
+        if sys.platform == "win32" and error.errno == errno.EINVAL:  # a closed pipe, there
+            return 0
         return _complain(str(error))
     except UnicodeError as error:  # stdin is no text in its encoding, say
         return _complain(f"a text that is read or written has other characters than it may have: {error}")

@@ -257,22 +257,22 @@ class Surface:
         """Fl: what part of |τ_r| is friction, of a joint that moves forward."""
         return self.only(lambda term: term.is_loaded).torque(0, 1, 1)
 
-    @property
+    @cached_property
     def has_load(self) -> bool:
         """Whether its friction depends on the joint's torque."""
         return self.has(lambda term: term.is_loaded)
 
-    @property
+    @cached_property
     def is_dry(self) -> bool:
         """Whether its friction jumps with the direction."""
         return self.dry.has(lambda term: term.jumps)
 
-    @property
+    @cached_property
     def is_paced(self) -> bool:
         """Whether its friction depends on the Stribeck velocity."""
         return self.has(lambda term: term.is_paced)
 
-    @property
+    @cached_property
     def sticks(self) -> bool:
         """Whether its friction can hold a joint at rest."""
         return self.dry.has(lambda term: term.sticks)

@@ -53,6 +53,21 @@ def shown_posture(robot: Robot) -> np.ndarray:
     return np.asarray(motion(motion.duration / 2)[0])
 
 
+def open_posture(robot: Robot) -> np.ndarray:
+    """(n,): a posture in which a robot may well be met: an arm reaching out, others as they stand.
+
+    Legs and several arms are at zero, or as near to it as their joints go; an arm of two joints is not as
+    folded as in the motion of figure 7.5.
+    """
+    model, limits = robot.model, joint_limits(robot)
+    if model.loops or model.elastic:
+        return shown_posture(robot)
+    parents = [link.parent for link in model.links if link.joint != "fixed"]
+    if len(set(parents)) < len(parents):
+        return np.clip(np.zeros(robot.n), limits.lower, limits.upper)
+    return shown_posture(robot) if _folded(robot) is None else _dexterous(robot, limits)
+
+
 def default_motion(robot: Robot) -> DefaultMotion:
     """A motion inside the limits of position: that of figure 7.5 for an arm of two parallel revolute joints.
 

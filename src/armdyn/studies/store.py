@@ -303,7 +303,10 @@ class Store:
         while len(paths := [path for path in self._paths() if _level(path) == level]) >= FEW:
             self._write(level + 1, Part.joined([_read(path) for path in paths]))
             for path in paths:
-                path.unlink(missing_ok=True)
+                with suppress(
+                    PermissionError
+                ):  # Windows, where another process reads it: it stays, as it may
+                    path.unlink(missing_ok=True)
             level += 1
 
     def _write(self, level: int, part: Part) -> None:
@@ -332,6 +335,7 @@ WHAT = {
     "seed": "seed is",
     "batch": "batch is",
 }
+_FAR = 1 << 30  # a byte of a lock's file
 _HELD: set[Path] = set()  # by this process, to which the system would give a lock twice
 
 
@@ -363,9 +367,7 @@ def _lock(file: Any) -> bool:
     """Take a lock of the system's on an open file; False: another process has it."""
     try:
         if os.name == "nt":
-            import msvcrt
-
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+            _lock_on_windows(file)
         else:
             import fcntl
 
@@ -373,3 +375,11 @@ def _lock(file: Any) -> bool:
     except OSError:
         return False
     return True
+
+
+def _lock_on_windows(file: Any) -> None:
+    """Lock the same byte in every process: one behind the text, which others read while it is held."""
+    import msvcrt
+
+    os.lseek(file.fileno(), _FAR, os.SEEK_SET)
+    msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]

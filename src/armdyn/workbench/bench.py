@@ -25,7 +25,7 @@ from armdyn.identification import Fit, Log
 from armdyn.motion.torques import check_robot
 from armdyn.motion.trajectory import Samples, Trajectory
 from armdyn.names import one_line
-from armdyn.report.subject import default_motion, shown_posture
+from armdyn.report.subject import default_motion, open_posture
 from armdyn.robot import Robot
 from armdyn.robot.joints import JointLimits, joint_limits
 from armdyn.simulation.run import Run
@@ -224,7 +224,7 @@ class Bench:
         self.script.say("robot", *self.loads, imports=["Robot"])
         self.run: Run | None = None
         self.fit, self.log = fit, log
-        q, zeros = shown_posture(robot) if motion is None else motion(0.0)[0], np.zeros(robot.n)
+        q, zeros = open_posture(robot) if motion is None else motion(0.0)[0], np.zeros(robot.n)
         self._moment = Moment(EditedRobot.of(robot), q, zeros, zeros)
         self._lock, self._news, self._closed = threading.Lock(), threading.Event(), False
         self._listeners: list[Listener] = []
@@ -235,6 +235,7 @@ class Bench:
         self._told: tuple[tuple[str, str], float] = (("", ""), 0.0)  # the last note, and when
         self._worker = threading.Thread(target=self._tell, name="armdyn view", daemon=True)
         self.fields = Fields(self, f"{one_line(robot.name)} – armdyn")
+        self.tools: list[Any] = []  # in the scene, but not of it: pictures are without them
         self.places: dict[str, Any] = {}  # tabs by their titles, so that one can add to another
         self.motions = Motions(self, motion, motion_lines)
         self.player = Player(self, self.motions.clip)

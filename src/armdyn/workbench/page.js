@@ -264,9 +264,10 @@
   addEventListener("DOMContentLoaded", () => watch.observe(document.body, { subtree: true, childList: true }));
 
   on("keydown", (event) => {
-    if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "z" || draft) return;
-    if (event.target.matches?.("input[type=text], textarea") && !isNumber(event.target)) return;
+    if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "z" || (draft && isTyped())) return;
+    if (event.target.matches?.("input, textarea") && !isNumber(event.target)) return;
     event.preventDefault();
+    if (draft) end();
     send(event.shiftKey ? "redo" : "undo");
   });
 

@@ -179,6 +179,7 @@ class Handle:
             opacity=0.85,
         )
         self.control.on_update(self._said)
+        bench.tools.append(self.control)
         bench.on_picture(self._follow)
 
     def show(self, visible: bool) -> None:

@@ -95,14 +95,20 @@ def python_file(bench: Bench) -> Exported:
 
 
 def picture(bench: Bench, client: Any) -> Exported:
-    """The scene as the page `client` shows it, on white."""
+    """The scene as the page `client` shows it, on white and without handles."""
     import imageio.v3 as images  # viser brings it
 
+    shown = [tool for tool in bench.tools if tool.visible]
     try:
+        for tool in shown:
+            tool.visible = False
         camera = client.camera
         seen = client.get_render(camera.image_height, camera.image_width, transport_format="png", timeout=30)
     except (RuntimeError, TimeoutError) as error:
         raise ViewError(f"the page sent no picture: {one_line(str(error))}") from None
+    finally:
+        for tool in shown:
+            tool.visible = True
     alpha = seen[..., 3:] / 255
     flat = np.round(seen[..., :3] * alpha + 255 * (1 - alpha)).astype(np.uint8)
     return Exported(f"{file_stem(bench.robot.name)}.png", images.imwrite("<bytes>", flat, extension=".png"))

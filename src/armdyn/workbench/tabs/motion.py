@@ -217,7 +217,9 @@ def table(robot: Robot, name: str, before: Peaks, after: Peaks) -> Markup:
     head = tag(
         "div",
         tag("b", f"{one_line(name)}: "),
-        f"{before.duration:.4g} s → {after.duration:.4g} s ({100 * part:.3g} %)",
+        f"{before.duration:.4g} s → {after.duration:.4g} s ({100 * part:.3g} %)"
+        if abs(part - 1) > 1e-6
+        else f"{before.duration:.4g} s as before: the motion is within its limits already",
         class_="ad-note",
         data_armdyn="durations",
         data_before=repr(before.duration),
