@@ -1203,12 +1203,16 @@ def _compiled(identity: str, files: Mapping[str, bytes]) -> bytes | None:
             if name.startswith("sources/"):
                 (Path(folder) / Path(name).name).write_bytes(data)
         library = f"{identity}{_suffix()}"
-        flags = ["-std=c99", "-O2", "-ffp-contract=off", "-shared"] + ["-fPIC"] * (sys.platform != "win32")
-        command = [compiler, *flags, f"{identity}.c", "-lm", "-o", library]
-        found = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        flags, libraries = ["-std=c99", "-O2", "-ffp-contract=off", "-shared"], list[str]()
+        if sys.platform != "win32":  # there all code may move, and no library is called m
+            flags, libraries = [*flags, "-fPIC"], ["-lm"]
+        command = [compiler, *flags, f"{identity}.c", *libraries, "-o", library]
+        found = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, errors="replace", check=False
+        )
         if found.returncode:
+            said = found.stderr.strip()[:500]
             raise SimulationError(
-                f"the C compiler '{compiler}' failed (binary=False or --sources writes C only): "
-                f"{one_line(found.stderr.strip())[:500]}"
+                f"the C compiler '{compiler}' failed; binary=False writes sources only: {said}"
             )
         return (Path(folder) / library).read_bytes()
