@@ -301,10 +301,10 @@ def test_another_robot_beside_has_the_torques_of_its_own(workbench):
     page = workbench(robot)
     page.tab("Robot")
     page.page.get_by_text("Beside it").click(force=True)
-    page.pick("Robot", "five_bar")
+    page.pick("Robot", "rmit2r")
     table = page.page.locator("[data-armdyn=beside]")
     table.wait_for(timeout=60_000)
-    other = quietly(lambda: Robot.load("five_bar"))
+    other = quietly(lambda: Robot.load("rmit2r"))
     page.bench.q = q = np.array([0.9, 1.9])
     page.wait_for_torques(robot.inverse_dynamics(q, 0 * q, 0 * q))
     wanted = [f"{x:.4g}".replace("-", "−") for x in other.inverse_dynamics(q, 0 * q, 0 * q)]

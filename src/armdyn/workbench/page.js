@@ -11,53 +11,6 @@
     return 0;
   };
 
-  let scene = () => {}; // called when the server says something of the scene
-  const PACE = 150; // ms
-  const OF_PANELS = /^(Gui(?!3D)|SetGuiPanel)|Notification/;
-
-  // viser draws frame after frame for a quarter of a second after every change; on the processor that leaves no time for
-  // numbers. So what draws (it clears the picture) waits unless the scene has news, or somebody looks around.
-  function paced() {
-    const ask = window.requestAnimationFrame, cancel = window.cancelAnimationFrame;
-    const clear = WebGL2RenderingContext.prototype.clear, painters = new WeakSet(), held = new Map();
-    let drawn = 0, news = false, lively = 0, count = 0;
-    WebGL2RenderingContext.prototype.clear = function (...which) { drawn++; return clear.apply(this, which); };
-    const next = (run, number) => ask((time) => {
-      const before = drawn;
-      held.delete(number);
-      if (painters.has(run)) news = false;
-      run(time);
-      if (drawn !== before) painters.add(run);
-    });
-    const release = (number) => {
-      const waits = held.get(number);
-      if (!waits || waits.frame) return;
-      clearTimeout(waits.timer);
-      waits.frame = next(waits.run, number);
-    };
-    window.requestAnimationFrame = (run) => {
-      if (!painters.has(run) || news || performance.now() < lively) return next(run);
-      const number = --count;
-      held.set(number, { run, frame: 0, timer: later(() => release(number), PACE) });
-      return number;
-    };
-    window.cancelAnimationFrame = (number) => {
-      const waits = held.get(number);
-      if (!waits) return cancel(number);
-      held.delete(number);
-      clearTimeout(waits.timer);
-      if (waits.frame) cancel(waits.frame);
-    };
-    scene = () => { news = true; for (const number of held.keys()) release(number); };
-    const look = (kind, until) => addEventListener(kind, (event) => {
-      if (event.target instanceof HTMLCanvasElement || kind === "pointerup") lively = until();
-    }, true);
-    look("pointerdown", () => Infinity);
-    look("pointerup", () => performance.now() + 500);
-    look("pointercancel", () => performance.now() + 500);
-    look("wheel", () => performance.now() + 500);
-  }
-
   // A page that draws without a graphics card says so to the server, which leaves out reflections: there they take
   // seconds to compute, so the picture that viser has for them is not read either. viser would warn of it in a box that
   // stays; the workbench says it in a sentence. The names are those of programs that draw on the processor; smooth edges
@@ -81,7 +34,6 @@
     window.fetch = (from, ...more) =>
       /^data:image\/jpeg/.test(from?.url ?? from) ? new Promise(() => {}) : read(from, ...more);
     read("UNAIDED");
-    paced();
   }
   if (gl) gl.getExtension("WEBGL_lose_context")?.loseContext();
 
@@ -122,7 +74,6 @@
       this.addEventListener("message", ({ data }) => {
         if (data?.type === "connected") connected(true);
         if (data?.type === "closed") connected(false);
-        if (data?.messages?.some(({ type }) => !OF_PANELS.test(type))) scene();
       });
     }
   };

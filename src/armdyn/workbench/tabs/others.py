@@ -10,6 +10,7 @@ import numpy as np
 
 from armdyn.description.source import bundled_robots
 from armdyn.drawing.solids import solids
+from armdyn.expression import ArmdynError
 from armdyn.motion import Trajectory
 from armdyn.names import one_line
 from armdyn.report.page import Markup, join, tag
@@ -171,6 +172,9 @@ def _answers(subject: EditedRobot, motion: Trajectory, beside: Beside) -> Markup
     """How near both come to their limits along the motion, and their least times."""
     found = []
     for name, one in (("this one", subject), ("beside it", beside.subject)):
-        said = [share_text(one, motion, None).text, least_text(one, motion, None)]
+        try:
+            said = [share_text(one, motion, None).text, least_text(one, motion, None)]
+        except ArmdynError as error:  # as where its loops cannot be closed
+            said = [f"not known for this motion: {one_line(str(error))}"]
         found.append(note(f"{name}: {'; '.join(filter(None, said))}"))
     return join(found)
