@@ -295,32 +295,6 @@ def test_a_telephone_shows_the_picture_and_torques_beside_sliders(chromium, sche
 
 
 @pytest.mark.slow
-def test_another_robot_beside_has_the_torques_of_its_own(workbench):
-    """With its least time, which is looked for while sliders go on answering."""
-    robot = Robot.load("planar")
-    page = workbench(robot)
-    page.tab("Robot")
-    page.page.get_by_text("Beside it").click(force=True)
-    page.pick("Robot", "rmit2r")
-    table = page.page.locator("[data-armdyn=beside]")
-    table.wait_for(timeout=60_000)
-    other = quietly(lambda: Robot.load("rmit2r"))
-    page.bench.q = q = np.array([0.9, 1.9])
-    page.wait_for_torques(robot.inverse_dynamics(q, 0 * q, 0 * q))
-    wanted = [f"{x:.4g}".replace("-", "−") for x in other.inverse_dynamics(q, 0 * q, 0 * q)]
-    cells = "rows => rows.map(row => row.children[2]?.textContent).slice(1)"
-    found = lambda: table.locator("tr").evaluate_all(cells)  # noqa: E731
-    page.wait(lambda: found() == wanted, "the torques beside", 60)
-    motion = page.bench._bench.motion
-    for name, one in (("this one", robot), ("beside it", other)):
-        least = least_text(EditedRobot.of(one), motion, None)
-        said = page.page.get_by_text(f"{name}:")
-        page.wait(lambda text=least, at=said: text in at.inner_text(), f"the least time of {name}", 60)
-    page.pick("Robot", "none")
-    table.wait_for(state="detached", timeout=60_000)
-
-
-@pytest.mark.slow
 def test_b_of_six_joints_is_read_whole(workbench):
     page = workbench("puma560", width=1024)
     page.tab("Equations")

@@ -135,11 +135,6 @@ def test_files_are_uploaded(workbench, tmp_path):
     assert page.page.get_by_text("predicted by the robot").count() == 1
 
 
-def labelled(page, label):
-    handles = page.bench._bench.gui._gui_input_handle_from_uuid.values()
-    return next(x for x in handles if getattr(x, "label", None) == label)
-
-
 def send(page, label, path):
     with page.page.expect_file_chooser() as chooser:
         page.button(label)
@@ -168,31 +163,3 @@ def test_measured_and_predicted_torques_of_a_fit(workbench):
     page.fill("Time", 2.5)
     page.wait(lambda: clock(page) is not None and abs(clock(page) - 2.5) < 1e-3, "the time")
     np.testing.assert_allclose(page.bench.q, motion(clock(page))[0], atol=1e-3)
-
-
-@pytest.mark.slow
-def test_fit_finds_the_parameters_of_an_uploaded_log(workbench, tmp_path):
-    """Of columns that the page is told about, as their names say nothing."""
-    robot = Robot.load("planar")
-    points = [[0, 0], [1, -1], [-0.5, 1], [0.8, 0.4], [0, 0]]
-    motion = Trajectory.through(points, [0, 1, 2, 3, 4], kind="quintic", step=0.01)
-    exact = Log.from_trajectory(robot, motion)
-    rows = np.column_stack([exact.t, exact.q, exact.tau])
-    np.savetxt(tmp_path / "log.csv", rows, delimiter=",", header="t,a1,a2,b1,b2", comments="")
-    page = workbench(robot)
-    page.tab("Data")
-    send(page, "Log file", tmp_path / "log.csv")
-    page.page.get_by_text("say which in the field Columns, such as q=NAME").wait_for(timeout=60_000)
-    page.fill("Columns", "q=a1, a2; tau=b1, b2")
-    page.wait(lambda: labelled(page, "Columns").value.endswith("b2"), "what was typed")
-    page.button("Read the file again")
-    page.page.wait_for_selector("[data-armdyn=residuals]", timeout=60_000)
-    page.button("Fit")
-    page.wait(lambda: page.bench._bench.fit is not None, "the fit", 300)
-    page.tab("Curves")
-    page.page.get_by_text("predicted by the fit").first.wait_for(timeout=60_000)
-    wanted = identify(robot, Log.load(tmp_path / "log.csv", {"q": ["a1", "a2"], "tau": ["b1", "b2"]}))
-    assert page.bench._bench.fit.training_error == wanted.training_error
-    lines = {}
-    exec(page.bench.python.replace("'log.csv'", repr(str(tmp_path / "log.csv"))), lines)
-    assert lines["fit"].training_error == wanted.training_error
