@@ -117,7 +117,7 @@ def wheel():
         python = python_of(place / "venv")
         own = {name: text for name, text in os.environ.items() if not name.startswith(("PYTHON", "ARMDYN"))}
         options = {"cwd": place, "env": {**own, "ARMDYN_CACHE": str(place / "cache")}}
-        pip, armdyn = (python, "-m", "pip", "install", "--quiet"), python.with_name("armdyn")
+        pip, armdyn = (python, "-m", "pip", "install", "--quiet", "--no-compile"), python.with_name("armdyn")
         run(*pip, made, **options)
         run(armdyn, "doctor", **options)
         run(armdyn, "report", "planar", "-o", "planar.html", **options)
@@ -125,8 +125,11 @@ def wheel():
         run(*pip, f"{made}[notebooks]", **options)
         shutil.copy(ROOT / "examples" / "first_look.ipynb", place)
         run(python, "-c", NOTEBOOK, **options)
-        for extra in project()["optional-dependencies"]:
-            run(*pip, "--dry-run", f"{made}[{extra}]", **options)
+        uv = environment("build", sys.executable, "uv").with_name("uv")
+        for extra in project()["optional-dependencies"]:  # pip would fetch gigabytes to read what they need
+            resolve = (uv, "pip", "install", "--quiet", "--dry-run", "--python", python)
+            run(*resolve, f"{made}[{extra}]", **options)
+        print("every extra resolves:", *project()["optional-dependencies"])
 
 
 # ---- other Pythons, other versions of dependencies ---------------------------------------------------------

@@ -60,7 +60,11 @@ def main(folder: Path = FOLDER) -> Path:
     print_scaling(robot, motion)
 
     missed = rotor_error(robot, motion.q, motion.qd, motion.qdd)
-    print(f"\nThe usual diagonal rotor model would be wrong by up to {missed.largest.max():.1f} N m here")
+    worst = int(missed.largest.argmax())
+    print(
+        f"\nThe usual diagonal rotor model would be wrong by up to {missed.largest[worst]:.1f} N m at joint "
+        f"{worst + 1} here, {missed.percent[worst]:.1f} % of its largest torque"
+    )
 
     folder.mkdir(parents=True, exist_ok=True)
     path = write_report(robot, folder / "planar.html", motion)

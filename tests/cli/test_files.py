@@ -97,7 +97,7 @@ def test_no_folder_is_made_for_a_mistyped_path(folder, monkeypatch, capsys, comm
 
 def test_export_makes_the_folder_itself_but_none_above_it(folder):
     run("export", "c", "planar", "-o", "c")
-    assert len(list(Path("c").iterdir())) == 3
+    assert {path.name for path in Path("c").iterdir()} > {"two_link_planar_arm.c", "CMakeLists.txt"}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits on the size of files")

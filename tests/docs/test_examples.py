@@ -18,7 +18,7 @@ EXPECTED = {
         "3873.1675   3078.1531",
         "3841.1728   3017.6622",
         "c² = 2.1549, 0.73398 s",
-        "wrong by up to 25.4 N m",
+        "wrong by up to 25.4 N m at joint 1",
         "planar.html",
     ],
     "equations": ["b12 = Il2 + ml2*(l2**2 + a1*l2*c2) + kr2*Im2", "True False", "b66 = Izz6 + kr6**2*Im6"],

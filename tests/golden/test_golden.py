@@ -79,7 +79,7 @@ def test_what_is_written_is_the_golden_file(name):
 
 def test_every_golden_file_is_compared():
     files = {path.name for path in FOLDER.iterdir() if path.suffix in (".txt", ".tex", ".md", ".html")}
-    assert files == set(WRITTEN)
+    assert files == {*WRITTEN, "public_face.txt"}  # the last is compared in test_public_face.py
 
 
 def test_planar_arm_reads_as_the_book_has_it():

@@ -81,6 +81,47 @@ def test_a_level_uses_no_newer_registers_and_has_files_of_its_own(tmp_path):
     assert found["x86-64"] != found["x86-64-v3"]  # part of every file's name
 
 
+BITS = """
+import hashlib
+import llvmlite.binding as llvm
+
+if {poor}:  # a processor without SSE3
+    features = llvm.get_host_cpu_features()
+    for name in features:
+        features[name] = name in ("64bit", "cmov", "cx8", "fxsr", "mmx", "sse", "sse2")
+    llvm.get_host_cpu_name, llvm.get_host_cpu_features = lambda: "k8", lambda: features
+import numpy as np
+from armdyn import Robot
+from armdyn.kernels.llvm import machine
+
+code, compile_ir = hashlib.sha256(), machine.compile_ir
+
+def compiled(*given, **options):
+    made = compile_ir(*given, **options)
+    code.update(made)
+    return made
+
+machine.compile_ir = compiled
+robot, found = Robot.load("puma560"), hashlib.sha256()
+for dtype in (np.float64, np.float32):
+    given = (np.arange(3 * 37 * robot.n) * 29 % 97 / 32 - 1.5).reshape(3, 37, robot.n).astype(dtype)
+    found.update(robot.inverse_dynamics(*given).tobytes())
+    found.update(robot.inverse_dynamics(*given[:, 0]).tobytes())
+print(code.hexdigest(), found.hexdigest())
+"""
+FOUND = "69e4cbd37744b14114aed31fa4e465fd56f68e5324a7d344b874e44f0ee908bb"
+
+
+@x86
+def test_code_for_a_level_and_its_numbers_on_any_processor(tmp_path):
+    rich, poor = (
+        under("x86-64", tmp_path / str(poor), BITS.replace("{poor}", str(poor))) for poor in (False, True)
+    )
+    assert rich.returncode == poor.returncode == 0, rich.stderr + poor.stderr
+    assert rich.stdout == poor.stdout
+    assert rich.stdout.split()[1] == FOUND
+
+
 def test_a_level_that_is_not_there_is_refused(tmp_path):
     done = under("pentium", tmp_path)
     assert done.returncode == 1

@@ -1,5 +1,6 @@
 """FMUs, checked and run by FMPy, against `simulate`."""
 
+import os
 import shutil
 import subprocess
 import tempfile
@@ -536,6 +537,17 @@ def test_controllers_are_inside_and_their_targets_are_inputs(name, rate, tmp_pat
             assert np.abs(found - np.concatenate([run.q, run.qd], -1)).max() < 1e-6
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows runs no scripts of sh")
+def test_a_compiler_that_fails_is_named_and_what_helps(tmp_path, monkeypatch):
+    compiler = tmp_path / "cc"
+    compiler.write_text("#!/bin/sh\necho no developer tools were found >&2\nexit 1\n")
+    compiler.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with golden_error(SimulationError):
+        Robot.load("planar").save(tmp_path / "arm.fmu")
+    assert not (tmp_path / "arm.fmu").exists()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["planar", "puma560", "five_bar", "elastic_link"])
 def test_sources_compile_without_a_warning(name, tmp_path):
@@ -544,7 +556,7 @@ def test_sources_compile_without_a_warning(name, tmp_path):
             Robot.load(name).save(tmp_path / "x.fmu", version=version, binary=False)
         ) as file:
             file.extractall(tmp_path / version)
-        for compiler in filter(None, map(shutil.which, ("gcc", "clang"))):
+        for compiler in filter(None, map(shutil.which, ("gcc", "clang", "x86_64-w64-mingw32-gcc"))):
             source = next((tmp_path / version / "sources").glob("*.c"))
             flags = ["-std=c99", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror", "-c"]
             subprocess.run([compiler, *flags, source.name, "-o", "x.o"], cwd=source.parent, check=True)

@@ -200,7 +200,7 @@ def export_c(
         say(f"wrote {path}")
     folder, files = quote(str(output)), f"{paths[1].name} {paths[2].name}{' -lm' * (not no_libm)}"
     say(f"test it: cd {folder} && cc -std=c99 -O2 {files} -o test && ./test")
-    say("or with CMake: cmake -B build && cmake --build build && ctest --test-dir build")
+    say("or with CMake: cmake -B build && cmake --build build && ctest --test-dir build -C Debug")
 
 
 @takes_robot

@@ -803,8 +803,9 @@ def _readme(
     named = commented(title).translate({ord(c): f"\\{c}" for c in "\\`*_[]<>#|"})
     test = f"""
 ```sh
-cmake -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build
-ctest --test-dir build --output-on-failure
+cmake -B build -DCMAKE_BUILD_TYPE=Release
+cmake --build build --config Release
+ctest --test-dir build -C Release --output-on-failure
 ```
 
 `test_{prefix}.c` compares every function that has an error in the table with numbers computed by armdyn,

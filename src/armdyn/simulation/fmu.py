@@ -28,7 +28,7 @@ import numpy as np
 
 from armdyn.dynamics import kinetic_energy, potential_energy
 from armdyn.dynamics.tip import pose
-from armdyn.expression import ArmdynError, Expression, MissingValueError
+from armdyn.expression import Expression, MissingValueError
 from armdyn.expression.functions import over_scalars
 from armdyn.files import write_whole
 from armdyn.kernels.c import comment_block, definition, identifier, loop_parts, number
@@ -1174,9 +1174,16 @@ def _compiled(identity: str, files: Mapping[str, bytes]) -> bytes | None:
             if name.startswith("sources/"):
                 (Path(folder) / Path(name).name).write_bytes(data)
         library = f"{identity}{_suffix()}"
-        flags = ["-std=c99", "-O2", "-ffp-contract=off", "-shared"] + ["-fPIC"] * (sys.platform != "win32")
-        command = [compiler, *flags, f"{identity}.c", "-lm", "-o", library]
-        found = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        flags, libraries = ["-std=c99", "-O2", "-ffp-contract=off", "-shared"], list[str]()
+        if sys.platform != "win32":  # there all code may move, and no library is called m
+            flags, libraries = [*flags, "-fPIC"], ["-lm"]
+        command = [compiler, *flags, f"{identity}.c", *libraries, "-o", library]
+        found = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, errors="replace", check=False
+        )
         if found.returncode:
-            raise ArmdynError(f"the C compiler '{compiler}' failed: {found.stderr.strip()[:500]}")
+            said = found.stderr.strip()[:500]
+            raise SimulationError(
+                f"the C compiler '{compiler}' failed; binary=False writes sources only: {said}"
+            )
         return (Path(folder) / library).read_bytes()

@@ -60,6 +60,8 @@ def _warnings(subject: Subject) -> Answer:
     parts += [f"{described} in the description"] if described else []
     where, count = "motion" if beyond else "description", beyond + described
     remark = ", ".join(parts) or "no limit exceeded, nothing odd in the description"
+    if not any(subject.robot.drives.geared):
+        remark += "; no motors described"
     return Answer(WARNINGS, str(count) if count else "none", remark, where, bool(beyond))
 
 
