@@ -272,7 +272,7 @@ def test_a_joint_at_rest_has_its_friction_in_the_interval(arm):
 
 
 def test_where_a_joint_turns_back_a_part_of_its_friction_is_in_the_interval(arm):
-    """The filter hides how long it stands there; farther away than 1/cut-off there is the noise alone."""
+    """The filter hides how long it stands there; farther away than 0.6/cut-off there is the noise alone."""
     rubbing = arm.with_parameters(
         [5.0 if name == "Fs1" else x for name, x in zip(arm.parameter_names, arm.parameters, strict=True)]
     )
@@ -282,13 +282,13 @@ def test_where_a_joint_turns_back_a_part_of_its_friction_is_in_the_interval(arm)
     t = np.arange(0, 8, 0.01)
     q = 0.5 * np.sin(w * t)[:, None] * [1.0, 0.5, 0.5]
     half = fit.predict(Log(t, q, rubbing.gravity(q)), interval=0.95).half[:, 0]
-    away = np.abs(w * t % np.pi - np.pi / 2) / w * cutoff  # from the next instant of rest, in 1/cutoff
+    away = np.abs(w * t % np.pi - np.pi / 2) / w * cutoff / 0.6  # of that, from the next instant of rest
     inner = (t > 0.5) & (t < 7.5)
     for far in (0.25, 0.5, 0.75):
-        at = inner & (np.abs(away - far) < 0.02)
+        at = inner & (np.abs(away - far) < 0.05)
         assert at.sum() >= 4
-        assert (half[at] > (1 - far - 0.06) * level).all()
-        assert (half[at] < (1 - far + 0.15) * level).all()
+        assert (half[at] > (1 - far - 0.1) * level).all()
+        assert (half[at] < (1 - far + 0.2) * level).all()
     assert (half[inner & (away > 1.1)] < 0.2 * level).all()
 
 

@@ -39,7 +39,7 @@ _ROWS = 4_000  # states whose regressor is in memory at a time
 _SIDES = 6  # time, direction, speed, torque, acceleration, position
 _RESTS = 0.02  # of the greatest speed: so slow a joint seems behind the filter that has come to rest
 _HOLDS = 1.25  # times the friction next to zero speed: what may hold a joint that has come to rest
-_SMEARS = 1.0  # 1/cut-off before and after an instant of rest in which the filter hides how long it was
+_SMEARS = 0.6  # 1/cut-off before and after an instant of rest in which the filter hides how long it was
 _STRETCHES = 8  # of time, which belong to its two halves in turn
 
 
@@ -285,7 +285,7 @@ def _near_rest(cutoff: float | None, motion: Kinematics) -> np.ndarray:
     if cutoff is None:
         return np.zeros(motion.qd.shape)
     seen = np.abs(motion.qdd) * (_SMEARS / cutoff)
-    return np.clip(1 - np.abs(motion.qd) / np.maximum(seen, np.finfo(float).tiny), 0.0, 1.0)
+    return np.asarray(np.clip(1 - np.abs(motion.qd) / np.maximum(seen, np.finfo(float).tiny), 0.0, 1.0))
 
 
 def _next_to_rest(problem: Problem, x: np.ndarray, motion: Kinematics) -> np.ndarray:
