@@ -39,6 +39,7 @@ MODULES = (
     "excitation",
     "identification",
     "online",
+    "in_c",
     "dask_states",
     "drives",
     "studies",
@@ -98,6 +99,8 @@ def provenance() -> dict[str, str]:
 def time_text(seconds: float | None) -> str:
     if seconds is None:
         return ""
+    if seconds < 1e-3:
+        return f"{1e6 * seconds:.3g} µs"
     return f"{1000 * seconds:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
 
 

@@ -13,7 +13,7 @@ from fontTools import subset
 from fontTools.ttLib import TTFont
 
 TARGET = Path(__file__).resolve().parents[1] / "src" / "armdyn" / "report" / "fonts" / "maths.woff2"
-SIGNS = "()[]|‖+-−=·.,/<>≤≥∂∑√±×′ℓℎ^_¯˙¨ˆ˜ \N{NO-BREAK SPACE}"
+SIGNS = "()[]{}|‖+-−=·.,/<>≤≥∂∑√±×′ℓℎ^_¯˙¨ˆ˜ \N{NO-BREAK SPACE}"
 INVISIBLE = (0x2061, 0x2062, 0x2063)  # application, times, comma
 COMBINING = (0x302, 0x304, 0x307, 0x308)
 RANGES = (

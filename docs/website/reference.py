@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
-from inspect import isclass
+from inspect import getattr_static, getdoc, isclass
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +42,14 @@ def _of(module: str, names: str) -> tuple[str, ...]:
     return tuple(f"{module}.{name}" for name in names.split())
 
 
-# The members of Robot, which are many, by what they are for.
+# The members of Robot, which are many, by what they are for: a page for each row.
+KINEMATICS = "pose poses jacobian jacobian_dot com_position rotor_jacobian"
+DERIVATIVES = [name for name in FUNCTIONS if name.endswith(("_derivatives", "_hessian_product"))]
 ROBOT = {
     "Make one": "load from_dict from_toml",
-    "Numbers": " ".join(FUNCTIONS) + " com_position rotor_jacobian",
+    "Dynamics": " ".join(x for x in FUNCTIONS if x not in [*KINEMATICS.split(), *DERIVATIVES]),
+    "Kinematics": KINEMATICS,
+    "Derivatives": " ".join(DERIVATIVES),
     "Equations and parameters": "equations symbolic base_parameters parameters parameter_names symbols",
     "What it is": "name n coordinates joints bodies actuated drives transmission dh_table warnings "
     "model mechanism",
@@ -233,9 +237,14 @@ def public_names() -> set[str]:
 def pages() -> dict[str, str]:
     """The pages of the reference by place: their entries are directives for mkdocstrings.
 
-    A class has a page of its own, below that of its group; errors stand together.
+    A class has a page of its own, below that of its group; Robot has several; errors stand together.
     """
     found, lines = {}, [HEAD]
+    for title, members in ROBOT.items():
+        entries = "\n".join(f"::: armdyn.Robot.{member}\n" for member in members.split())
+        found[f"reference/{_robot_file(title)}"] = (
+            f"# Robot: {title.lower()}\n\n[Robot](robot.md)\n\n{entries}"
+        )
     for group in GROUPS:
         found[f"reference/{group.file}"] = _page(group)
         for name in filter(group.has_page_for, group.names):
@@ -244,6 +253,9 @@ def pages() -> dict[str, str]:
                 f"# {own}\n\n[{group.title}]({group.file})\n\n{_entry(name)}"
             )
         lines.append(f"## {group.title}\n\n[{group.title}]({group.file}): {_list(group, group.names)}\n")
+        if group.file == "robot.md":
+            parts = ", ".join(f"[{title.lower()}]({_robot_file(title)})" for title in ROBOT)
+            lines.append(f"What a robot has and does: {parts}.\n")
     found["reference/index.md"] = "\n".join(lines)
     return found
 
@@ -257,7 +269,7 @@ def _page(group: Group) -> str:
 
 
 def _entry(name: str, brief: bool = False) -> str:
-    """A directive for mkdocstrings. That of Robot has its members below it, in sections."""
+    """A directive for mkdocstrings. Below that of Robot stand lists of its members."""
     if brief:
         return f"::: {name}\n    options:\n      members: false\n"
     if name != "armdyn.Robot":
@@ -266,10 +278,22 @@ def _entry(name: str, brief: bool = False) -> str:
         return f"{also}::: {identifier(name)}\n    options:\n      inherited_members: {json.dumps(members)}\n"
     lines = ["::: armdyn.Robot\n    options:\n      members: false\n      inherited_members: false\n"]
     for title, members in ROBOT.items():
-        lines.append(f"## {title}\n")
-        option = "    options:\n      heading_level: 3\n"
-        lines += [f"::: armdyn.Robot.{member}\n{option}" for member in members.split()]
+        rows = [f"| [`{member}`][armdyn.Robot.{member}] | {_said(member)} |" for member in members.split()]
+        more = f"[Their parameters, results and errors]({_robot_file(title)})"
+        lines += [f"## {title}\n", "| | |", "|---|---|", *rows, f"\n{more}\n"]
     return "\n".join(lines)
+
+
+def _robot_file(title: str) -> str:
+    """The page of some of Robot's members."""
+    return f"robot-{title.lower().replace(' ', '-')}.md"
+
+
+def _said(member: str) -> str:
+    """The first paragraph that a docstring of Robot has, as a cell of a table."""
+    found = getattr_static(_object("armdyn.Robot"), member)
+    text = getdoc(found.fget if isinstance(found, property) else found) or ""
+    return " ".join(text.partition("\n\n")[0].split()).replace("|", "\\|")
 
 
 def identifier(name: str) -> str:

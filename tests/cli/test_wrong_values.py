@@ -363,7 +363,10 @@ def test_every_verb_that_takes_a_robot_has_all_options_of_robots():
             "--lock: joint 'link 1' is given twice",
         ),
         (["robots", "extra"], "extra"),
-        (["export", "d"], "No such command 'd'; see armdyn export --help"),
+        (
+            ["export", "d"],
+            "export: expected a kind of code (c, matlab, fmu), found 'd'; such as: armdyn export fmu",
+        ),
     ],
 )
 def test_a_wrong_command_is_one_line_too(monkeypatch, capsys, arguments, message):

@@ -24,6 +24,7 @@ CUT = """[...document.querySelectorAll("article pre > code")]
     .filter(code => code.innerText && code.scrollWidth > code.clientWidth + 1)
     .map(code => code.innerText.slice(0, 60))"""
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+HIGHER = "document.documentElement.scrollHeight - document.documentElement.clientHeight"
 
 
 @pytest.fixture(scope="module")
@@ -94,9 +95,15 @@ def test_pages_load_nothing_from_elsewhere(site, found):
 
 
 def test_reference_shows_signatures_and_inherited_members(site, found):
-    page = found[site / "reference" / "robot.html"]
-    assert {"armdyn.Robot.inverse_dynamics", "armdyn.Robot.with_payload", "armdyn.Robot.load"} <= page.names
-    text = re.sub(r"<[^>]+>", "", (site / "reference" / "robot.html").read_text("utf-8"))
+    for member, page in {
+        "inverse_dynamics": "dynamics",
+        "with_payload": "change-it",
+        "load": "make-one",
+    }.items():
+        assert f"armdyn.Robot.{member}" in found[site / "reference" / f"robot-{page}.html"].names
+        target = f"robot-{page}.html#armdyn.Robot.{member}"
+        assert target in found[site / "reference" / "robot.html"].links
+    text = re.sub(r"<[^>]+>", "", (site / "reference" / "robot-dynamics.html").read_text("utf-8"))
     assert re.search(r"inverse_dynamics\(\s*q,\s*qd,\s*qdd,", text)
     assert "by Newton–Euler (7.107)–(7.114)" in text
 
@@ -146,7 +153,7 @@ def test_pages_of_the_reference_can_be_overlooked(site, tab):
         tab.goto(path.as_uri())
         heights[path.stem] = tab.evaluate("document.body.scrollHeight")
     tall = {name for name, height in heights.items() if height > 18_000}
-    assert tall <= {"robot", "equations-equations", "report"}
+    assert tall <= {"equations-equations", "report"}
 
 
 def test_a_link_that_leads_nowhere_ends_the_build(tmp_path, monkeypatch):
@@ -317,6 +324,28 @@ def test_first_page_begins_with_an_arm_that_moves(site, tab):
     assert re.search(r"N m", before)
     frame.locator("input[type=range]").nth(2).fill("1.2")
     assert torque.inner_text() != before
+
+
+def test_report_of_the_first_page_has_the_colours_and_the_height_that_the_page_gives_it(site, tab):
+    """Nothing is cut on a desk; on a phone its picture stays in view, and the sliders scroll below it."""
+    tab.set_viewport_size({"width": 1440, "height": 900})
+    tab.goto((site / "index.html").as_uri())
+    inside = tab.frames[1]
+    tab.wait_for_function("document.querySelector('iframe.live').style.height")
+    assert inside.evaluate(HIGHER) <= 0
+    paper = "getComputedStyle(document.body).backgroundColor"
+    seen = []
+    for _ in range(3):  # the system's choice, which is light; light; dark
+        seen.append(inside.evaluate(paper))
+        tab.locator("header label:not([hidden])[for^=__palette]").click()
+        tab.wait_for_timeout(200)
+    assert seen[0] == seen[1] != seen[2]
+    tab.set_viewport_size({"width": 390, "height": 844})
+    tab.wait_for_function("!document.querySelector('iframe.live').style.height")
+    assert inside.evaluate(HIGHER) > 0
+    slider = tab.frame_locator("iframe.live").locator("input[type=range]").nth(1).bounding_box()
+    whole = tab.locator("iframe.live").bounding_box()
+    assert slider["y"] + slider["height"] < whole["y"] + whole["height"]
 
 
 def test_cheat_sheet_prints_on_one_sheet(site, tab):

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 from base64 import b64decode
 from html.parser import HTMLParser
 
-VOID = {"img", "meta", "br"}
+VOID = {"img", "meta", "br", "source"}
 PICTURE = "data:image/svg+xml;base64,"
 
 
@@ -61,10 +61,15 @@ def check_page(text):
         assert attributes["href"][1:] in page.ids
     for _, attributes in page.found:
         assert not any(key.startswith("on") for key in attributes)
-        source = attributes.get("src", PICTURE)
-        assert source.startswith(PICTURE)
+        for address in (attributes.get("src", PICTURE), attributes.get("srcset", PICTURE)):
+            assert address.startswith(PICTURE)
     check_references(text)
-    pictures = [check_picture(attributes) for attributes in page.all("img")]
+    pictures = [check_picture(attributes["src"]) for attributes in page.all("img")]
+    for attributes in page.all("img"):
+        assert attributes["alt"]
+        assert int(attributes["width"]) > 300
+    for attributes in page.all("source"):  # for narrow screens
+        check_picture(attributes["srcset"])
     assert len(pictures) == len(page.all("figure")) == len(page.all("figcaption"))
     for formula in re.findall(r"<math.*?</math>", text, re.DOTALL):
         ET.fromstring(formula)
@@ -80,11 +85,9 @@ def check_references(text):
     assert len(addresses) <= 1
 
 
-def check_picture(attributes):
+def check_picture(address):
     """A picture inside the page: an SVG that refers to nothing but itself."""
-    assert attributes["alt"]
-    assert int(attributes["width"]) > 300
-    svg = b64decode(attributes["src"].removeprefix(PICTURE), validate=True).decode()
+    svg = b64decode(address.removeprefix(PICTURE), validate=True).decode()
     namespaces = ("http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink")
     for address in re.findall(r"https?://[^\s\"'<>]*", svg):
         assert address in namespaces

@@ -378,6 +378,21 @@ def test_all_files_or_none(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["test_arm.c"]
 
 
+def test_files_of_others_with_common_names_stay(tmp_path):
+    """A project's CMake file and README, or those of another prefix; those of this one are replaced."""
+    source = source_of(robot_named("arm"))
+    for name in ("CMakeLists.txt", "README.md"):
+        (tmp_path / name).write_text("project(mine)")
+        with golden_error(ArmdynError):
+            source.write(tmp_path)
+        assert [path.name for path in tmp_path.iterdir()] == [name]
+        (tmp_path / name).unlink()
+    source.write(tmp_path)
+    source_of(robot_named("arm"), scalar="float").write(tmp_path)
+    with golden_error(ArmdynError):
+        source_of(robot_named("other_arm")).write(tmp_path)
+
+
 def test_unknown_function_is_named(tmp_path):
     result = CliRunner().invoke(app, ["export", "c", "planar", "-o", str(tmp_path), "--functions", "torque"])
     assert result.exit_code != 0

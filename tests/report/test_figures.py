@@ -20,7 +20,7 @@ from armdyn import (
     time_optimal,
 )
 from armdyn.drawing.curves import joint_title, spread, titled
-from armdyn.drawing.sheet import columns_for_narrow
+from armdyn.drawing.sheet import NARROW, narrowed, panels_for_narrow
 from armdyn.drawing.style import CAUSE_COLOURS, COLOURS, DASHES, folding, svg
 from armdyn.motion.trajectory import Trajectory
 from armdyn.report import (
@@ -354,18 +354,18 @@ def test_a_title_of_many_letters_stands_in_two_lines_and_keeps_both_ends():
     assert long.endswith("_elbow")
 
 
-def test_columns_of_a_figure_stand_below_each_other_in_a_narrow_place(planar):
+def test_panels_of_a_figure_stand_below_each_other_in_a_narrow_place(planar):
     """Every panel and the legend lie in one part each; nothing is in the picture twice."""
     robot, motion = planar
     figure = plot_trajectory(robot, motion)
     text = svg(figure, themed=True)
-    boxes = columns_for_narrow(figure)
+    boxes = panels_for_narrow(figure)
     folded, width, height = folding(text, boxes)
     ET.fromstring(folded)
-    assert len(boxes) == 2
+    assert len(boxes) == len(figure.axes) == 4
     assert width < 0.6 * 72 * figure.get_size_inches()[0]
     assert height > 72 * figure.get_size_inches()[1]
-    assert len(folded) < len(text) + 1200
+    assert len(folded) < len(text) + 1600
     assert folded.count('<use xlink:href="#figure_1"/>') == len(boxes)
     renderer, top = figure._get_renderer(), 72 * figure.get_size_inches()[1]
     for panel in figure.axes:
@@ -373,4 +373,33 @@ def test_columns_of_a_figure_stand_below_each_other_in_a_narrow_place(planar):
         x0, x1, y0, y1 = (72 / figure.dpi * v for v in (extent.x0, extent.x1, extent.y0, extent.y1))
         inside = [x <= x0 and x1 <= x + w and y <= top - y1 and top - y0 <= y + h for x, y, w, h in boxes]
         assert inside.count(True) == 1
-    assert columns_for_narrow(plot_contributions(robot, motion)) == []  # one column
+
+
+def test_parts_of_a_legend_hold_their_own_text_only_in_a_narrow_place(planar):
+    robot, motion = planar
+    figure = plot_motor_loads(motor_loads(robot, motion))
+    svg(figure)
+    boxes = panels_for_narrow(figure)[len(figure.axes) :]
+    renderer = figure._get_renderer()
+    texts = [text.get_window_extent(renderer) for text in figure.legends[0].get_texts()]
+    assert len(boxes) == len(texts) == 3
+    for (x, _, width, _), (after, *_), text in zip(boxes, boxes[1:], texts, strict=False):
+        point = 72 / figure.dpi
+        assert x < point * text.x0 < point * text.x1 < x + width < after + 4  # the air of both
+
+
+def test_a_figure_of_one_column_is_drawn_again_for_a_narrow_place(planar):
+    robot, motion = planar
+    figure = plot_scaling(robot, motion, scale_to_limits(robot, motion))
+    svg(figure)
+    assert panels_for_narrow(figure) == []
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert narrowed(figure)
+    svg(figure)
+    renderer, (legend,) = figure._get_renderer(), figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == labels
+    assert figure.get_size_inches()[0] == NARROW
+    for part in (legend.get_window_extent(renderer), *(p.get_tightbbox(renderer) for p in figure.axes)):
+        assert part.x0 >= -1
+        assert part.x1 <= NARROW * figure.dpi + 1
+    assert not narrowed(plot_trajectory(robot, motion))

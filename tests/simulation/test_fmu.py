@@ -15,7 +15,7 @@ from armdyn import Robot, simulate
 from armdyn.expression import MissingValueError
 from armdyn.model import ModelError
 from armdyn.simulation import PDGravity, SimulationError, SimulationWarning
-from armdyn.simulation.fmu import arm_of
+from armdyn.simulation.fmu import arm_of, base_units
 from arms import law, robots
 from elastic_arms import elastic_robots
 from friction_arms import rubbing as rubbing_arms
@@ -156,11 +156,7 @@ def check_slopes(path: Path, start) -> None:
         variables = arm.description.modelVariables
         inputs = [v.name for v in variables if v.causality == "input"]
         names = [v.name for v in variables if v.derivative is not None]
-        names += [
-            v.name
-            for v in variables
-            if v.causality == "output" and v.name.startswith(("tip", "motor", "kin"))
-        ]
+        names += [v.name for v in variables if v.causality == "output" and v.type in ("Real", "Float64")]
         states = [v.derivative.name for v in variables if v.derivative is not None]
         knowns, seed = [*states, *inputs], rng.uniform(-1, 1, len(states) + len(inputs))
         references = [[arm.references[x] for x in group] for group in (names, knowns)]
@@ -254,11 +250,11 @@ class Instance:
         )
         self.begin(**start)
 
-    def begin(self, **start) -> None:
+    def begin(self, stop=None, **start) -> None:
         if self.three:
-            self.fmu.enterInitializationMode(startTime=0.0)
+            self.fmu.enterInitializationMode(startTime=0.0, stopTime=stop)
         else:
-            self.fmu.setupExperiment(startTime=0.0)
+            self.fmu.setupExperiment(startTime=0.0, stopTime=stop)
             self.fmu.enterInitializationMode()
         self.set(**start)
         self.fmu.exitInitializationMode()
@@ -403,6 +399,97 @@ def test_wrong_values_are_refused_and_change_nothing(rubs, values, told):
         arm.steps(5, 10)
         other.steps(0, 10)
         assert arm.get("q[1]", "qd[1]") == other.get("q[1]", "qd[1]")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_steps_end_at_the_stop_time_and_calls_at_terminate(planar, version):
+    with Instance(planar[version], "CoSimulation", stop=0.1) as arm:
+        arm.steps(0, 9)
+        for start, step, told in (
+            (0.09, 0.02, "beyond the stop"),
+            (0.09, 0.0, "positive"),
+            (0.0, 0.01, "last"),
+        ):
+            with pytest.raises(fmpy.fmi1.FMICallException):
+                arm.fmu.doStep(start, step)
+            assert told in arm.said[-1]
+        arm.steps(9, 10)
+        arm.fmu.terminate()
+        assert np.isfinite(arm.get("q[1]", "tip_position[1]")).all()
+        for call in (arm.fmu.terminate, lambda: arm.set(**{"tau[1]": 1.0}), lambda: arm.steps(10, 11)):
+            with pytest.raises(fmpy.fmi1.FMICallException):
+                call()
+        arm.fmu.reset()
+        arm.begin()
+        arm.steps(0, 20)
+
+
+def test_values_before_the_start_are_those_at_the_start(rubs):
+    folder = fmpy.extract(str(rubs))
+    arm = object.__new__(Instance)
+    arm.folder, arm.said, arm.three, arm.kind = folder, [], True, "ModelExchange"
+    arm.description = fmpy.read_model_description(folder)
+    arm.references = {v.name: v.valueReference for v in arm.description.modelVariables}
+    arm.fmu = fmpy.instantiate_fmu(folder, arm.description, arm.kind)
+    with arm:
+        arm.fmu.enterInitializationMode(startTime=2.0)
+        arm.set(**{"q[1]": 0.5, "qd[1]": -1.0, "tau[2]": 300.0})
+        names = ["qdd[1]", "qdd[2]", "indicator[1]", "indicator[2]", "limit_time"]
+        whole = ["sliding[1]", "sliding[2]", "limit_passed"]
+        before = [*arm.get(*names), *map(arm.get_int, whole)]
+        arm.fmu.exitInitializationMode()
+        assert before == [*arm.get(*names), *map(arm.get_int, whole)]
+        assert before[-4:] == [2.0, -1, 1, 1]
+
+
+def test_a_kept_state_fits_only_where_it_was_kept(rubs, planar):
+    with (
+        Instance(rubs, "CoSimulation") as one,
+        Instance(rubs, "ModelExchange") as other_kind,
+        Instance(planar["3.0"], "CoSimulation") as other_arm,
+    ):
+        kept = one.fmu.getFMUState()
+        with pytest.raises(fmpy.fmi1.FMICallException):
+            other_kind.fmu.setFMUState(kept)
+        assert "other kind" in other_kind.said[-1]
+        with pytest.raises(fmpy.fmi1.FMICallException):
+            other_arm.fmu.deserializeFMUState(one.fmu.serializeFMUState(kept))
+        bytes_ = bytearray(one.fmu.serializeFMUState(kept))
+        bytes_[3] ^= 1
+        with pytest.raises(fmpy.fmi1.FMICallException):
+            one.fmu.deserializeFMUState(bytes(bytes_))
+        assert "not a state of this FMU" in one.said[-1]
+        one.fmu.freeFMUState(kept)
+
+
+def test_units_are_powers_of_those_of_si():
+    assert base_units("N.m.s3/rad3") == {"kg": 1, "m": 2, "s": 1, "rad": -3}
+    assert base_units("W") == {"kg": 1, "m": 2, "s": -3}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_loop_that_cannot_close_there_asks_for_another_state(version, tmp_path):
+    """Model exchange: an importer may try a shorter step. What shapes the loop is said to be fixed."""
+    path = fmu_of(Robot.load("five_bar").with_symbols(a2=0.35), tmp_path, version)
+    with Instance(path, "ModelExchange") as arm:
+        assert "Held fixed, as symbols of loops or of couplings: w = 0.2, a1" in arm.description.description
+        arm.fmu.enterContinuousTimeMode()
+        count = arm.description.numberOfContinuousStates
+        x, dx = (c_double * count)(), (c_double * count)()
+        rate = arm.fmu.getContinuousStateDerivatives if arm.three else arm.fmu.getDerivatives
+        arm.fmu.getContinuousStates(x, count)
+        rate(dx, count)
+        wanted, start = list(dx), list(x)
+        x[0], x[1] = 3.1, 0.0
+        arm.fmu.setContinuousStates(x, count)
+        with pytest.raises(fmpy.fmi1.FMICallException, match="discard"):
+            rate(dx, count)
+        assert "cannot be closed" in arm.said[-1]
+        x[:] = start
+        arm.fmu.setContinuousStates(x, count)
+        rate(dx, count)
+        assert list(dx) == wanted
 
 
 def test_a_payload_that_no_body_has_is_refused(rubs):

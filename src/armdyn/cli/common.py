@@ -43,7 +43,8 @@ WrenchOption = Annotated[
     str | None, typer.Option(help="Force and moment of the tip on its surroundings, world axes, 6 numbers.")
 ]
 CycleOption = Annotated[
-    str | None, typer.Option(help="A motion as a cycle file: a path, or the name of a bundled one.")
+    str | None,
+    typer.Option(help="A motion as a cycle file: a path, or a bundled one, such as planar_triangular."),
 ]
 
 

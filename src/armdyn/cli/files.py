@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 from zipfile import ZipFile
 
 import typer
+from typer.core import TyperGroup
 
 from armdyn.cli.common import (
     GivenRobot,
@@ -26,6 +27,7 @@ from armdyn.description.writing import SUFFIXES
 from armdyn.description.writing.toml import Draft, DraftRow, read_kind, read_row, read_rows, robot_file
 from armdyn.expression import ArmdynError
 from armdyn.files import write_whole
+from armdyn.names import one_line
 from armdyn.progress import hide_progress
 from armdyn.robot import Robot
 
@@ -200,7 +202,7 @@ def export_c(
         say(f"wrote {path}")
     folder, files = quote(str(output)), f"{paths[1].name} {paths[2].name}{' -lm' * (not no_libm)}"
     say(f"test it: cd {folder} && cc -std=c99 -O2 {files} -o test && ./test")
-    say("or with CMake: cmake -B build && cmake --build build && ctest --test-dir build -C Debug")
+    say("or with CMake: cmake -B build && cmake --build build && cd build && ctest -C Debug")
 
 
 @takes_robot
@@ -263,8 +265,24 @@ def _check_folder(output: Path, robot: str) -> None:
             raise ArmdynError(f"--output: '{path}' is also an input; choose another folder")
 
 
+class _Kinds(TyperGroup):
+    """Kinds of code; what is none of them is answered with a line that works."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[0] not in self.commands:
+            raise ArmdynError(
+                f"export: expected a kind of code ({', '.join(self.commands)}), found '{one_line(args[0])}'; "
+                "such as: armdyn export fmu puma560 -o puma560.fmu"
+            )
+        return super().resolve_command(ctx, args)
+
+
 export = typer.Typer(
-    help="Write code for other programs.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
+    cls=_Kinds,
+    help="Write code for other programs.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
 )
 export.callback()(lambda: None)  # "export c" stays two words with one kind of code
 export.command("c", cls=VerbCommand)(export_c)

@@ -213,39 +213,69 @@ def whole(place: Figure | SubFigure | None) -> Figure:
     return place
 
 
-# ---- parts of a figure that stand one below the other on a narrow screen ---------------------------------
+# ---- a figure on a narrow screen: its panels one below the other, or drawn again ---------------------------
 
 Box: TypeAlias = tuple[
     float, float, float, float
 ]  # of a figure, from its upper left corner: x, y, width, height
 _AIR = 2.0  # points around a part
+NARROW = 4.2  # inches: the width of a figure of one column that is drawn again for a narrow screen
 
 
-def columns_for_narrow(figure: Figure) -> list[Box]:
-    """The columns of panels of a figure that was drawn, then those of its legend, in points.
+def panels_for_narrow(figure: Figure) -> list[Box]:
+    """The panels of a figure that was drawn, row by row, then the columns of its legend, in points.
 
-    None of a figure that cannot be divided: one column, a panel below several, a bar of colours.
+    A panel's part is as wide as its column, so that those of a column stay in line. None of a figure that
+    cannot be divided: one column, a panel below several, a bar of colours.
     """
     panels = [(panel, panel.get_subplotspec()) for panel in figure.axes if panel.axison]
     cells = [cell.colspan for _, cell in panels if cell is not None]
     if len(cells) < len(panels) or any(len(x) > 1 for x in cells) or len({x.start for x in cells}) < 2:
         return []
-    renderer = figure._get_renderer()  # type: ignore[attr-defined]
-    found = []
-    for k in sorted({x.start for x in cells}):
-        own = (p.get_tightbbox(renderer) for (p, _), x in zip(panels, cells, strict=True) if x.start == k)
-        found.append(_box(figure, Bbox.union([x for x in own if x is not None])))
+    with mpl.rc_context(rc=STYLE):  # it decides how many ticks there are
+        renderer = figure._get_renderer()  # type: ignore[attr-defined]
+        extents = [panel.get_tightbbox(renderer) or panel.bbox for panel, _ in panels]
+    column = {
+        x.start: Bbox.union([e for e, y in zip(extents, cells, strict=True) if y.start == x.start])
+        for x in cells
+    }
+    found = [
+        _box(figure, Bbox([[column[x.start].x0, e.y0], [column[x.start].x1, e.y1]]))
+        for e, x in zip(extents, cells, strict=True)
+    ]
     for legend in figure.legends:
         whole, texts = legend.get_window_extent(renderer), legend.get_texts()
         sample = (
             (legend.handlelength + legend.handletextpad) * float(texts[0].get_fontsize()) * figure.dpi / 72
         )
-        starts = sorted({round(text.get_window_extent(renderer).x0 - sample) for text in texts})
-        ends = [*starts[1:], whole.x1]
-        found += [
-            _box(figure, Bbox([[a, whole.y0], [b, whole.y1]])) for a, b in zip(starts, ends, strict=True)
-        ]
+        places = [text.get_window_extent(renderer) for text in texts]
+        for start in sorted({round(x.x0) for x in places}):
+            end = max(x.x1 for x in places if round(x.x0) == start)
+            found.append(_box(figure, Bbox([[start - sample, whole.y0], [end, whole.y1]])))
     return found
+
+
+def narrowed(figure: Figure) -> bool:
+    """Make a figure of one column of panels narrow, its legend in fewer columns; whether it is such a one."""
+    cells = [panel.get_subplotspec() for panel in figure.axes if panel.axison]
+    if not cells or any(cell is None or cell.get_geometry()[1] > 1 for cell in cells):
+        return False
+    width, height = figure.get_size_inches()
+    with mpl.rc_context(rc=STYLE):
+        for legend in list(figure.legends):
+            renderer = figure._get_renderer()  # type: ignore[attr-defined]
+            room = legend.get_window_extent(renderer).width / figure.dpi
+            handles: list[Any] = legend.legend_handles
+            labels = [text.get_text() for text in legend.get_texts()]
+            columns = max(1, int(legend._ncols * 0.95 * NARROW / room))  # type: ignore[attr-defined]
+            if room < 0.95 * NARROW:
+                continue
+            legend.remove()
+            place: Any = {"loc": "outside lower center", "ncols": columns}
+            figure.legend(handles, labels, handlelength=legend.handlelength, **place)
+            height += 0.2 * (-(-len(labels) // columns) - 1)
+        figure.set_size_inches(min(width, NARROW), height)
+    return True
 
 
 def _box(figure: Figure, x: Bbox) -> Box:

@@ -165,7 +165,7 @@ def folding(text: str, boxes: Sequence[tuple[float, float, float, float]]) -> tu
         view = " ".join(f"{v:.2f}" for v in box)
         place = f'x="{x:.2f}" y="{y:.2f}" width="{box[2]:.2f}" height="{box[3]:.2f}"'
         placed.append(f'<svg {place} viewBox="{view}"><use xlink:href="#figure_1"/></svg>')
-        x, row = x + box[2], max(row, box[3])
+        x, row = x + box[2] + _GAP, max(row, box[3])
     height = y + row
     start, end = text.index(">") + 1, text.rindex("</svg>")
     found = re.search(r'viewBox="0 0 (\S+) (\S+)"', text[:start])

@@ -76,12 +76,27 @@ class CSource:
         except OSError as error:
             reason = f"there is no folder '{folder.parent}'" if isinstance(error, FileNotFoundError) else None
             raise ArmdynError(f"cannot write to '{folder}': {reason or error.strerror}") from None
+        self._spare_others(folder)
         try:
             return write_files({folder / name: text for name, text in self.files.items()})
         except ArmdynError:
             if made:
                 folder.rmdir()
             raise
+
+    def _spare_others(self, folder: Path) -> None:
+        """Refuse to replace a CMake file or README that is not of an earlier export with this prefix."""
+        for name, mark in (("CMakeLists.txt", f"add_library({self.prefix} "), ("README.md", self._mark)):
+            path = folder / name
+            if name in self.files and path.is_file() and mark not in path.read_text("utf-8", "replace"):
+                raise ArmdynError(
+                    f"cannot write to '{folder}': its {name} is not of a package '{self.prefix}'; "
+                    "give each package a folder of its own"
+                )
+
+    @property
+    def _mark(self) -> str:
+        return f"`{self.prefix}.h` says"
 
 
 @dataclass(frozen=True)
@@ -269,7 +284,9 @@ def program_function(
     stack = _stack(program, language)
     lines.append(f"operations: {counts or 'none'}")
     lines.append(f"stack: at most {stack} bytes, {_alive(program)} temporaries at once")
-    lines.append(f"rounding: at most {_worst(vectors):.1e} of the largest number, at the states of the test")
+    lines.append(
+        f"rounding: at most {_worst(vectors):.1e} of the test's largest number, at the states of the test"
+    )
     arguments = [Argument(x, size, False) for x, size in inputs]
     return Function(
         name,
@@ -805,7 +822,8 @@ def _readme(
 ```sh
 cmake -B build -DCMAKE_BUILD_TYPE=Release
 cmake --build build --config Release
-ctest --test-dir build -C Release --output-on-failure
+cd build
+ctest -C Release --output-on-failure
 ```
 
 `test_{prefix}.c` compares every function that has an error in the table with numbers computed by armdyn,
@@ -832,10 +850,12 @@ Compile `{prefix}.c` with your program. Or with CMake: `add_subdirectory`, or `c
 {rows}
 
 - The error is that of rounding, to first order, as a part of the largest number of the result, at the
-  states of the test.
+  states of the test: random numbers of -1 to 1, but for payloads, parameters and postures of closed loops.
 - The stack is what is taken if no two temporaries share a place. {library}With optimisation it
   is a fraction.
 - Nothing allocates memory, recurses or keeps anything between calls{kept}.
-- Arrays that are written may not overlap others. What is not a number in an argument is none in results.
-- `-ffast-math` voids the errors said here{math}.
+- Arrays that are written may not overlap others. An argument that is not a number makes the results that
+  depend on it no numbers either.
+- `-ffast-math` voids the errors said here{math}. It lets compilers take every number for finite: then
+  the test program, too, may take for right what is not a number.
 """

@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 
 from armdyn.description import bundled_robots
 from armdyn.drawing.errors import ReportError
-from armdyn.drawing.sheet import columns_for_narrow
+from armdyn.drawing.sheet import narrowed, panels_for_narrow
 from armdyn.drawing.style import cause_variables, folding, svg
 from armdyn.exact.printing.mathml import MATHML
 from armdyn.expression import Expression, shown
@@ -33,7 +33,7 @@ from armdyn.robot import Robot
 # ---- HTML elements that escape what they are given --------------------------------------------------------
 
 
-_VOID = frozenset({"img", "meta", "br"})
+_VOID = frozenset({"img", "meta", "br", "source"})
 
 
 class Markup(str):
@@ -438,8 +438,8 @@ POLICY = "default-src 'none'; img-src data:; font-src data:; style-src 'unsafe-i
 class Picture:
     """A figure, what it shows in words (for readers who do not see it), and its caption.
 
-    On a narrow screen a `drawing` shrinks to fit; panels of curves stand one below the other, and what cannot
-    be divided keeps its size and scrolls.
+    On a narrow screen a `drawing` shrinks to fit; panels of curves stand one below the other, those of one
+    column are drawn again, and what cannot be divided keeps its size and scrolls.
     """
 
     figure: Figure
@@ -449,6 +449,18 @@ class Picture:
 
 
 Part: TypeAlias = Markup | Picture
+
+_NARROW = "(max-width: 40rem)"  # screens for which the style sheet has rules of its own
+
+
+def _address(text: str) -> str:
+    """An SVG as an address."""
+    return f"data:image/svg+xml;base64,{b64encode(text.encode()).decode()}"
+
+
+def _narrow(width: float, height: float) -> dict[str, str]:
+    """What a picture has on a narrow screen: its own shape."""
+    return {"class_": "folding", "style": f"--narrow: {width:.4g} / {height:.4g}"}
 
 
 @dataclass(frozen=True)
@@ -521,19 +533,25 @@ class Page:
     def _figure(self, picture: Picture) -> Markup:
         """A picture inside the page, with its number."""
         self.figures += 1
-        text, narrow = svg(picture.figure, themed=True), {}
-        if not picture.drawing and (boxes := columns_for_narrow(picture.figure)):
-            text, width, height = folding(text, boxes)
-            narrow = {"class_": "folding", "style": f"--narrow: {width:.0f} / {height:.0f}"}
+        text, narrow, other = svg(picture.figure, themed=True), {}, ""
         width, height = (round(96 * x) for x in picture.figure.get_size_inches())
+        if not picture.drawing and (boxes := panels_for_narrow(picture.figure)):
+            text, *size = folding(text, boxes)
+            narrow = _narrow(*size)
+        elif not picture.drawing and narrowed(picture.figure):
+            other = svg(picture.figure, themed=True)
+            narrow = _narrow(*picture.figure.get_size_inches())
         image = tag(
             "img",
-            src=f"data:image/svg+xml;base64,{b64encode(text.encode()).decode()}",
+            src=_address(text),
             alt=picture.alternative,
             width=str(width),
             height=str(height),
             **narrow,
         )
+        if other:
+            source = tag("source", media=_NARROW, srcset=_address(other))
+            image = tag("picture", source, image)
         label = tag("strong", f"Figure {self.figures}.")
         frame = tag("div", image, class_="drawing picture" if picture.drawing else "picture scroll")
         caption = tag("figcaption", label, " ", *picture.caption)

@@ -83,8 +83,8 @@ def default_motion(robot: Robot) -> DefaultMotion:
         trajectory = Trajectory.triangular(folded, folded + _TURN, 0.5)
         return DefaultMotion(
             trajectory,
-            "Both joints turn by a quarter in 0.5 s with triangular velocity, from a folded posture with the "
-            "elbow down and the tip level with the first joint: the motion of figure 7.5.",
+            "Both joints make a quarter turn in 0.5 s with triangular velocity, from a folded posture with "
+            "the elbow down and the tip level with the first joint: the motion of figure 7.5.",
         )
     limits = joint_limits(robot)
     middle, span = _dexterous(robot, limits), _span(robot, limits)

@@ -128,21 +128,23 @@ class Settings:
     def all(self) -> list[Setting]:
         """In the order of the program's input."""
         found = payload_settings() if self.payload else []
-        values, names = (
-            parameter_values(self.robot.mechanism),
-            [x.joint_label for x in self.robot.model.moving],
-        )
+        model, values = self.robot.model, parameter_values(self.robot.mechanism)
+        links = (*model.moving, *model.positions[len(model.positions) - len(model.elastic) :])
         by_place: dict[tuple[str, int, str], tuple[Parameter, float]] = {
             (key.kind.part, key.joint, key.kind.entry): (key, float(x)) for key, x in values.items()
         }
         for place in self.frictions:
             key, x = by_place[place]
-            joint = names[key.joint] if key.joint < len(names) else str(key.joint + 1)
+            link = links[key.joint]
             term = TERMS[key.kind.entry]
             least = 0.0 if term.brakes else -np.inf
             what = term.words or key.kind.entry
-            of = "" if key.kind.part == "joint" else f"{key.kind.part} of "
-            found.append(Setting(f"friction.{key.name}", x, f"{what} friction, {of}{joint}", least=least))
+            own = key.kind.part == "joint"
+            of = "" if own else f"{key.kind.part} of "
+            units = UNITS[link.joint if own else "revolute"]
+            unit = _unit(term.unit(units.torque, units.position))
+            meaning = f"{what} friction, {of}{link.joint_label}"
+            found.append(Setting(f"friction.{key.name}", x, meaning, unit, least))
         for name in self.symbols:
             value = self.robot.symbols[name]
             assert value is not None
@@ -833,26 +835,24 @@ def variables_of(arm: Arm) -> list[Variable]:
     return found
 
 
-_UNITS = {
-    "rad": {"rad": 1},
-    "m": {"m": 1},
-    "s": {"s": 1},
-    "kg": {"kg": 1},
-    "rad/s": {"rad": 1, "s": -1},
-    "m/s": {"m": 1, "s": -1},
-    "rad/s2": {"rad": 1, "s": -2},
-    "m/s2": {"m": 1, "s": -2},
-    "N": {"kg": 1, "m": 1, "s": -2},
-    "N.m": {"kg": 1, "m": 2, "s": -2},
-    "kg.m2": {"kg": 1, "m": 2},
-    "J": {"kg": 1, "m": 2, "s": -2},
-    "W": {"kg": 1, "m": 2, "s": -3},
-}
+_DERIVED = {"N": {"kg": 1, "m": 1, "s": -2}, "J": {"kg": 1, "m": 2, "s": -2}, "W": {"kg": 1, "m": 2, "s": -3}}
 
 
 def _unit(text: str) -> str:
-    """A unit as model descriptions write it."""
-    return text.replace("N m", "N.m").replace("²", "2")
+    """A unit as model descriptions write it; none where it has a power that they do not know."""
+    if "^" in text:
+        return ""
+    return text.strip().replace(" ", ".").replace("²", "2").replace("³", "3")
+
+
+def base_units(unit: str) -> dict[str, int]:
+    """Powers of the units of SI: N.m.s/rad is kg m² s⁻¹ rad⁻¹."""
+    found = dict[str, int]()
+    for sign, part in zip((1, -1), unit.split("/"), strict=False):
+        for name, power in re.findall(r"([A-Za-z]+)(\d*)", part):
+            for base, k in _DERIVED.get(name, {name: 1}).items():
+                found[base] = found.get(base, 0) + sign * k * int(power or 1)
+    return {name: power for name, power in found.items() if power}
 
 
 def _said(text: str) -> str:
@@ -899,7 +899,7 @@ def describe(arm: Arm, identity: str, token: str, version: str) -> str:
         root["numberOfEventIndicators"] = len(indicators)
     sources = [] if three else _tag("SourceFiles", {}, _tag("File", {"name": f"{identity}.c"}))
     units = sorted({v.unit for v in variables if v.unit})
-    unit_tags = [line for x in units for line in _tag("Unit", {"name": x}, _tag("BaseUnit", _UNITS[x]))]
+    unit_tags = [line for x in units for line in _tag("Unit", {"name": x}, _tag("BaseUnit", base_units(x)))]
     inner = [
         *_tag(
             "ModelExchange",
@@ -910,7 +910,7 @@ def describe(arm: Arm, identity: str, token: str, version: str) -> str:
         ),
         *_tag("CoSimulation", {**abilities, "canHandleVariableCommunicationStepSize": True}, sources),
         *_tag("UnitDefinitions", {}, unit_tags),
-        *_tag("LogCategories", {}, _tag("Category", {"name": "logStatusError", "description": "errors"})),
+        *_tag("LogCategories", {}, [line for row in _LOGGED for line in _tag("Category", row)]),
         *_tag("DefaultExperiment", {"startTime": 0, "stopTime": 2, "tolerance": 1e-8}),
         *_tag(
             "ModelVariables",
@@ -923,11 +923,20 @@ def describe(arm: Arm, identity: str, token: str, version: str) -> str:
     return "\n".join([head, *_tag("fmiModelDescription", root, inner), ""])
 
 
+_LOGGED = (
+    {"name": "logStatusError", "description": "errors"},
+    {"name": "logStatusDiscard", "description": "states in which the arm cannot be: a shorter step may help"},
+)
+
+
 def description_text(arm: Arm) -> str:
     """The sentence of the model description."""
     found = f"Dynamics of {arm.robot.name}, with the engine of armdyn."
     if arm.integrand.surfaces:
         found += " Dry friction sticks: a mode for each surface, changes at events."
+    if held := [name for name in arm.robot.symbols if name in _fixed(arm.robot.model)]:
+        values = ", ".join(f"{name} = {arm.robot.symbols[name]}" for name in held)
+        found += f" Held fixed, as symbols of loops or of couplings: {values}."
     return found
 
 
@@ -1015,15 +1024,34 @@ _HEADERS = {
     "3.0": ("fmi3PlatformTypes.h", "fmi3FunctionTypes.h", "fmi3Functions.h"),
     "2.0": ("fmi2TypesPlatform.h", "fmi2FunctionTypes.h", "fmi2Functions.h"),
 }
-_GLUE = {
-    "3.0": ("fmi3", "fmi3LogMessageCallback", "void *"),
-    "2.0": ("fmi2", "fmi2CallbackLogger", "fmi2CallbackFreeMemory"),
+# What the versions call the same: types, and functions that `interface.c` defines for both.
+_NAMES = {
+    "3.0": {
+        "FMI(name)": "fmi3##name",
+        "INSTANCE": "fmi3Instance",
+        "LOGGER": "fmi3LogMessageCallback",
+        "RELEASE_TYPE": "void *",
+    },
+    "2.0": {
+        "FMI(name)": "fmi2##name",
+        "INSTANCE": "fmi2Component",
+        "LOGGER": "fmi2CallbackLogger",
+        "RELEASE_TYPE": "fmi2CallbackFreeMemory",
+        "fmi2FMUState": "fmi2FMUstate",
+        "fmi2GetFMUState": "fmi2GetFMUstate",
+        "fmi2SetFMUState": "fmi2SetFMUstate",
+        "fmi2FreeFMUState": "fmi2FreeFMUstate",
+        "fmi2SerializedFMUStateSize": "fmi2SerializedFMUstateSize",
+        "fmi2SerializeFMUState": "fmi2SerializeFMUstate",
+        "fmi2DeserializeFMUState": "fmi2DeSerializeFMUstate",
+        "fmi2GetContinuousStateDerivatives": "fmi2GetDerivatives",
+    },
 }
 
 
 def source_text(arm: Arm, identity: str, token: str, version: str) -> str:
     """The one C file: the arm, the engine, the interface."""
-    name, logger, release = _GLUE[version]
+    name = f"fmi{version[0]}"
     upper = name.upper()
     before = "\n".join(
         [
@@ -1036,8 +1064,7 @@ def source_text(arm: Arm, identity: str, token: str, version: str) -> str:
             "#endif",
             f'#include "{name}Functions.h"',
             "",
-            f"#define LOGGER {logger}",
-            f"#define RELEASE_TYPE {release}",
+            *(f"#define {own} {theirs}" for own, theirs in _NAMES[version].items()),
             "",
         ]
     )
@@ -1157,11 +1184,13 @@ def _suffix() -> str:
 def _platform(version: str) -> str:
     """The folder of this machine's binaries."""
     system = {"win32": "windows", "darwin": "darwin"}.get(sys.platform, "linux")
-    kind = {"amd64": "x86_64", "arm64": "aarch64"}.get(machine().lower(), machine().lower())
+    own = re.sub("i[3-6]86", "x86", machine().lower())
+    kind = {"amd64": "x86_64", "arm64": "aarch64"}.get(own, own)
     if version == "3.0":
         return f"{kind}-{system}"
     short = {"windows": "win", "darwin": "darwin", "linux": "linux"}[system]
-    return f"{short}64" if kind == "x86_64" else f"{kind}-{system}"
+    bits = {"x86_64": 64, "x86": 32}
+    return f"{short}{bits[kind]}" if kind in bits else f"{kind}-{system}"
 
 
 def _compiled(identity: str, files: Mapping[str, bytes]) -> bytes | None:

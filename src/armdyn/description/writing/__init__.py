@@ -40,7 +40,8 @@ def save(model: RobotModel, path: str | Path) -> Path:
     if suffix not in _WRITERS:
         allowed = ", ".join(f"{name} ({module})" for name, module in _WRITERS.items())
         raise DescriptionError(
-            f"cannot save '{one_line(str(path))}': found the suffix '{one_line(suffix)}'; allowed: {allowed}"
+            f"cannot save '{one_line(str(path))}': found the suffix '{one_line(suffix)}'; "
+            f"allowed: {allowed}, .fmu (export_fmu)"
         )
     found = export(model, suffix)
     written = write_whole(path, found.text, DescriptionError)

@@ -103,7 +103,7 @@ def _draw_band(panel: Axes, t: np.ndarray, predicted: np.ndarray, half: np.ndarr
 def fit_answers(subject: FitSubject) -> list[Answer]:
     """Four figures on top: the error, the joint with the largest, what is known, warnings."""
     fit, checked = subject.fit, subject.fit.validation
-    error, remark = fit.training_error, "of the torques in training; no other data were given"
+    error, remark = fit.training_error, "of the torques in training; not checked on other data"
     joints = fit.residuals
     if checked is not None:
         remark = f"of the torques in validation; {_percent(error)} in training"

@@ -207,7 +207,8 @@ def write_description(subject: Subject) -> list[Part]:
     parts += [tag("h3", "Frames"), *_with_helpers(model, frames_table(model))]
     for title, table in (("Motors", motors_table(model)), ("Limits", limits_table(model))):
         nothing = paragraph(f"The description gives no {title.lower()}.")
-        parts += [tag("h3", title), robot_table(table) if table.rows else nothing]
+        rows = tuple(row for row in table.rows if any(map(str, row[1:])))  # none of joints without limits
+        parts += [tag("h3", title), robot_table(RobotTable(table.headings, rows)) if rows else nothing]
     for title, table in zip(MECHANISMS, mechanism_tables(model), strict=True):
         if table.rows:
             parts += [tag("h3", title), robot_table(table)]

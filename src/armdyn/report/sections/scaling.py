@@ -221,7 +221,7 @@ def _linear_text(robot: Robot, duration: float, scaled: Scaled) -> list[str]:
     faster = scaled.factor < 1
     text: list[str] = [
         "Sped up" if faster else "Slowed down",
-        cited(" as a whole (7.7), the motion just meets the robot's limits: it takes "),
+        cited(" as a whole (section 7.7), the motion just meets the robot's limits: it takes "),
         number(scaled.trajectory.duration),
         f" s instead of {duration:g} s, a factor c = ",
         number(scaled.factor),

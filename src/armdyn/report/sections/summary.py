@@ -39,7 +39,8 @@ def _least_time(subject: Subject) -> Answer:
         return Answer(LEAST_TIME, "–", f"nothing limits the speed; the motion takes {given}", "scaling")
     if isinstance(found, ArmdynError):
         return Answer(LEAST_TIME, "–", f"not found; the motion takes {given}", "scaling")
-    return Answer(LEAST_TIME, join([number(found.duration), " s"]), f"for this path, not {given}", "scaling")
+    value = join([number(found.duration), " s"])
+    return Answer(LEAST_TIME, value, f"for this path; the motion takes {given}", "scaling")
 
 
 def _energy(subject: Subject) -> Answer:

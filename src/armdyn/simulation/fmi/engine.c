@@ -29,7 +29,7 @@ typedef struct {
     double memory[SIZE(MEMORY)];       /* of a sampled controller */
     double beyond[SIZE(SURFACES)];
     double rtol, atol, h;
-    double start;                      /* s */
+    double start, stop;                /* s */
     double samples;                    /* taken by a sampled controller */
     double change_time;                /* of the last change of mode, s */
     double limit_time;                 /* at which the first joint left its range, s */
@@ -81,15 +81,9 @@ static void start_values(arm *a)
     memcpy(s->x, start_of_states, sizeof start_of_states);
     memcpy(s->p, start_of_parameters, PARAMETERS * sizeof(double));
     memcpy(s->u, start_of_inputs, INPUTS * sizeof(double));
-    memcpy(s->memory, start_of_memory, MEMORY * sizeof(double));
-#if FOLLOWERS
-    memcpy(s->posture, start_of_posture, sizeof start_of_posture);
-#endif
-    for (int e = 0; e < SURFACES; ++e)
-        s->beyond[e] = BEYOND;
+    s->stop = 1e308;
     s->rtol = 1e-10;
     s->atol = 1e-12;
-    s->h = FIRST;
     a->parameters_set = a->inputs_set = a->state_set = 1;
     a->problem = NULL;
 }
@@ -161,6 +155,8 @@ static int update_values(arm *a)
         return 0;
 #endif
     rate_in(a, a->s.x, a->now);
+    if (!finite_all(a->now, WIDTH))
+        return failed(a, "the acceleration is not a finite number");
     model_outputs(a->s.x, a->now, a->constants, a->gears, a->y);
     a->state_set = 0;
     return 1;
@@ -609,12 +605,24 @@ static int check_parameters(arm *a)
     return 1;
 }
 
-/* The arm at its start: loops closed, modes decided. */
+/* The arm at its start: loops closed, modes decided. What was set before stays, and nothing else counts. */
 static int begin(arm *a)
 {
+    arm_state *s = &a->s;
     if (!check_parameters(a))
         return 0;
-    a->s.t = a->s.start;
+    s->t = s->start;
+    s->h = FIRST;
+    s->samples = s->change_time = s->limit_time = 0;
+    s->first_passed = s->has_side = 0;
+    memset(s->passed, 0, sizeof s->passed);
+    memset(s->held, 0, sizeof s->held);
+    memcpy(s->memory, start_of_memory, MEMORY * sizeof(double));
+#if FOLLOWERS
+    memcpy(s->posture, start_of_posture, sizeof start_of_posture);
+#endif
+    for (int e = 0; e < SURFACES; ++e)
+        s->beyond[e] = BEYOND;
     a->parameters_set = a->inputs_set = 1;
     update_constants(a);
 #if FOLLOWERS

@@ -2,38 +2,15 @@
  * FMI 2.0: model exchange and co-simulation.
  */
 
-#define PART(i) ((instance *)(i))
-
-static fmi2Status bad(instance *i, const char *text)
+static void say(instance *i, fmi2Status status, const char *category, const char *text)
 {
-    if (i && i->logging && i->logger)
-        i->logger(i->environment, i->name, fmi2Error, "logStatusError", "%s", text);
-    return fmi2Error;
+    if (i->logging && i->logger)
+        i->logger(i->environment, i->name, status, category, "%s", text);
 }
-
-static fmi2Status told(instance *i, int good)
-{
-    return good ? fmi2OK : bad(i, i->a.problem ? i->a.problem : "something went wrong");
-}
-
-#define NEED(condition, text)          \
-    do {                               \
-        if (!(condition))              \
-            return bad(PART(c), text); \
-    } while (0)
-#define WRONG_PHASE "this function cannot be called now"
 
 const char *fmi2GetTypesPlatform(void) { return fmi2TypesPlatform; }
 
 const char *fmi2GetVersion(void) { return "2.0"; }
-
-fmi2Status fmi2SetDebugLogging(fmi2Component c, fmi2Boolean on, size_t n, const fmi2String categories[])
-{
-    (void)n;
-    (void)categories;
-    PART(c)->logging = on;
-    return fmi2OK;
-}
 
 fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2String token, fmi2String resources,
                               const fmi2CallbackFunctions *functions, fmi2Boolean visible, fmi2Boolean logging)
@@ -72,35 +49,14 @@ void fmi2FreeInstance(fmi2Component c)
 fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean tolerance_given, fmi2Real tolerance, fmi2Real start,
                                fmi2Boolean stop_given, fmi2Real stop)
 {
-    (void)stop_given;
-    (void)stop;
     NEED(PART(c)->phase == INSTANTIATED, WRONG_PHASE);
-    return told(PART(c), set_up(PART(c), tolerance_given, tolerance, start));
+    return told(PART(c), set_up(PART(c), tolerance_given, tolerance, start, stop_given, stop));
 }
 
 fmi2Status fmi2EnterInitializationMode(fmi2Component c)
 {
     NEED(PART(c)->phase == INSTANTIATED, WRONG_PHASE);
     PART(c)->phase = INITIALIZING;
-    return fmi2OK;
-}
-
-fmi2Status fmi2ExitInitializationMode(fmi2Component c)
-{
-    NEED(PART(c)->phase == INITIALIZING, WRONG_PHASE);
-    return told(PART(c), initialized(PART(c)));
-}
-
-fmi2Status fmi2Terminate(fmi2Component c)
-{
-    NEED(started(PART(c)), WRONG_PHASE);
-    PART(c)->phase = TERMINATED;
-    return fmi2OK;
-}
-
-fmi2Status fmi2Reset(fmi2Component c)
-{
-    to_start(PART(c));
     return fmi2OK;
 }
 
@@ -170,61 +126,6 @@ fmi2Status fmi2SetString(fmi2Component c, const fmi2ValueReference vr[], size_t 
     return n ? bad(PART(c), "there are no strings") : fmi2OK;
 }
 
-/* ---- the internal state -------------------------------------------------------------------------------- */
-
-fmi2Status fmi2GetFMUstate(fmi2Component c, fmi2FMUstate *state)
-{
-    snapshot *kept = *state ? *state : malloc(sizeof *kept);
-    NEED(kept, "there is not enough memory");
-    memset(kept, 0, sizeof *kept);
-    kept->s = PART(c)->a.s;
-    kept->phase = PART(c)->phase;
-    *state = kept;
-    return fmi2OK;
-}
-
-fmi2Status fmi2SetFMUstate(fmi2Component c, fmi2FMUstate state)
-{
-    NEED(state, "no state was given");
-    restore(PART(c), state);
-    return fmi2OK;
-}
-
-fmi2Status fmi2FreeFMUstate(fmi2Component c, fmi2FMUstate *state)
-{
-    (void)c;
-    if (state) {
-        free(*state);
-        *state = NULL;
-    }
-    return fmi2OK;
-}
-
-fmi2Status fmi2SerializedFMUstateSize(fmi2Component c, fmi2FMUstate state, size_t *size)
-{
-    (void)c;
-    (void)state;
-    *size = sizeof(snapshot);
-    return fmi2OK;
-}
-
-fmi2Status fmi2SerializeFMUstate(fmi2Component c, fmi2FMUstate state, fmi2Byte bytes[], size_t size)
-{
-    NEED(state && size >= sizeof(snapshot), "the bytes are too few");
-    memcpy(bytes, state, sizeof(snapshot));
-    return fmi2OK;
-}
-
-fmi2Status fmi2DeSerializeFMUstate(fmi2Component c, const fmi2Byte bytes[], size_t size, fmi2FMUstate *state)
-{
-    NEED(size == sizeof(snapshot), "the bytes are not a state of this FMU");
-    snapshot *kept = *state ? *state : malloc(sizeof *kept);
-    NEED(kept, "there is not enough memory");
-    memcpy(kept, bytes, sizeof *kept);
-    *state = kept;
-    return fmi2OK;
-}
-
 fmi2Status fmi2GetDirectionalDerivative(fmi2Component c, const fmi2ValueReference unknowns[], size_t m,
                                         const fmi2ValueReference knowns[], size_t n, const fmi2Real seed[],
                                         fmi2Real found[])
@@ -233,13 +134,6 @@ fmi2Status fmi2GetDirectionalDerivative(fmi2Component c, const fmi2ValueReferenc
 }
 
 /* ---- model exchange ------------------------------------------------------------------------------------ */
-
-fmi2Status fmi2EnterEventMode(fmi2Component c)
-{
-    NEED(PART(c)->phase == CONTINUOUS_TIME || PART(c)->phase == EVENT_MODE, WRONG_PHASE);
-    PART(c)->phase = EVENT_MODE;
-    return fmi2OK;
-}
 
 fmi2Status fmi2NewDiscreteStates(fmi2Component c, fmi2EventInfo *info)
 {
@@ -253,79 +147,6 @@ fmi2Status fmi2NewDiscreteStates(fmi2Component c, fmi2EventInfo *info)
     info->nextEventTime = sample_time(&PART(c)->a);
 #endif
     return told(PART(c), PART(c)->a.problem == NULL);
-}
-
-fmi2Status fmi2EnterContinuousTimeMode(fmi2Component c)
-{
-    NEED(PART(c)->phase == EVENT_MODE, WRONG_PHASE);
-    PART(c)->phase = CONTINUOUS_TIME;
-    return fmi2OK;
-}
-
-fmi2Status fmi2CompletedIntegratorStep(fmi2Component c, fmi2Boolean final, fmi2Boolean *enter,
-                                       fmi2Boolean *terminate)
-{
-    (void)final;
-    NEED(PART(c)->phase == CONTINUOUS_TIME, WRONG_PHASE);
-    *enter = *terminate = fmi2False;
-#if FOLLOWERS
-    if (!updated(PART(c)))
-        return told(PART(c), 0);
-    keep_posture(&PART(c)->a);
-#endif
-    return fmi2OK;
-}
-
-fmi2Status fmi2SetTime(fmi2Component c, fmi2Real time)
-{
-    NEED(fabs(time) <= 1e300, "the time is not a finite number");
-    PART(c)->a.s.t = time;
-    return fmi2OK;
-}
-
-fmi2Status fmi2SetContinuousStates(fmi2Component c, const fmi2Real x[], size_t n)
-{
-    NEED(n == STATES_COUNT, "the number of states is wrong");
-    NEED(finite_all(x, (int)n), "a state is not a finite number");
-    set_states(PART(c), x);
-    return fmi2OK;
-}
-
-fmi2Status fmi2GetContinuousStates(fmi2Component c, fmi2Real x[], size_t n)
-{
-    NEED(n == STATES_COUNT, "the number of states is wrong");
-    for (int k = 0; k < STATES_COUNT; ++k)
-        x[k] = PART(c)->a.s.x[index_of_state(k)];
-    return fmi2OK;
-}
-
-fmi2Status fmi2GetDerivatives(fmi2Component c, fmi2Real x[], size_t n)
-{
-    NEED(n == STATES_COUNT, "the number of states is wrong");
-    PART(c)->a.problem = NULL;
-    if (!updated(PART(c)))
-        return told(PART(c), 0);
-    for (int k = 0; k < STATES_COUNT; ++k)
-        x[k] = PART(c)->a.now[index_of_state(k)];
-    return fmi2OK;
-}
-
-fmi2Status fmi2GetEventIndicators(fmi2Component c, fmi2Real z[], size_t n)
-{
-    NEED(n == INDICATORS, "the number of event indicators is wrong");
-    PART(c)->a.problem = NULL;
-    if (!updated(PART(c)))
-        return told(PART(c), 0);
-    indicators(&PART(c)->a, z);
-    return fmi2OK;
-}
-
-fmi2Status fmi2GetNominalsOfContinuousStates(fmi2Component c, fmi2Real x[], size_t n)
-{
-    NEED(n == STATES_COUNT, "the number of states is wrong");
-    for (size_t k = 0; k < n; ++k)
-        x[k] = 1;
-    return fmi2OK;
 }
 
 /* ---- co-simulation ------------------------------------------------------------------------------------- */
@@ -354,12 +175,9 @@ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real now, fmi2Real step, fmi2Boolean 
 {
     (void)final;
     NEED(PART(c)->phase == STEPPING, WRONG_PHASE);
-    arm *a = &PART(c)->a;
-    NEED(step > 0 && step < 1e300, "the step is not a positive number");
-    NEED(fabs(now - a->s.t) <= 1e-9 * (1 + fabs(now)), "the step does not begin where the last one ended");
-    if (!go_on(a, now + step))
+    if (!stepped(PART(c), now, step))
         return told(PART(c), 0);
-    return a->s.stopped ? fmi2Discard : fmi2OK;
+    return PART(c)->a.s.stopped ? fmi2Discard : fmi2OK;
 }
 
 fmi2Status fmi2CancelStep(fmi2Component c) { return bad(PART(c), WRONG_PHASE); }

@@ -2,36 +2,13 @@
  * FMI 3.0: model exchange and co-simulation.
  */
 
-#define PART(i) ((instance *)(i))
-
-static fmi3Status bad(instance *i, const char *text)
+static void say(instance *i, fmi3Status status, const char *category, const char *text)
 {
-    if (i && i->logging && i->logger)
-        i->logger(i->environment, fmi3Error, "logStatusError", text);
-    return fmi3Error;
+    if (i->logging && i->logger)
+        i->logger(i->environment, status, category, text);
 }
-
-static fmi3Status told(instance *i, int good)
-{
-    return good ? fmi3OK : bad(i, i->a.problem ? i->a.problem : "something went wrong");
-}
-
-#define NEED(condition, text)      \
-    do {                           \
-        if (!(condition))          \
-            return bad(PART(c), text); \
-    } while (0)
-#define WRONG_PHASE "this function cannot be called now"
 
 const char *fmi3GetVersion(void) { return "3.0"; }
-
-fmi3Status fmi3SetDebugLogging(fmi3Instance c, fmi3Boolean on, size_t n, const fmi3String categories[])
-{
-    (void)n;
-    (void)categories;
-    PART(c)->logging = on;
-    return fmi3OK;
-}
 
 static fmi3Instance made(fmi3String name, fmi3String token, fmi3Boolean logging, void *environment,
                          fmi3LogMessageCallback logger, int co_simulation)
@@ -107,38 +84,10 @@ void fmi3FreeInstance(fmi3Instance c) { free(c); }
 fmi3Status fmi3EnterInitializationMode(fmi3Instance c, fmi3Boolean tolerance_given, fmi3Float64 tolerance,
                                        fmi3Float64 start, fmi3Boolean stop_given, fmi3Float64 stop)
 {
-    (void)stop_given;
-    (void)stop;
     NEED(PART(c)->phase == INSTANTIATED, WRONG_PHASE);
-    if (!set_up(PART(c), tolerance_given, tolerance, start))
+    if (!set_up(PART(c), tolerance_given, tolerance, start, stop_given, stop))
         return told(PART(c), 0);
     PART(c)->phase = INITIALIZING;
-    return fmi3OK;
-}
-
-fmi3Status fmi3ExitInitializationMode(fmi3Instance c)
-{
-    NEED(PART(c)->phase == INITIALIZING, WRONG_PHASE);
-    return told(PART(c), initialized(PART(c)));
-}
-
-fmi3Status fmi3EnterEventMode(fmi3Instance c)
-{
-    NEED(PART(c)->phase == CONTINUOUS_TIME, WRONG_PHASE);
-    PART(c)->phase = EVENT_MODE;
-    return fmi3OK;
-}
-
-fmi3Status fmi3Terminate(fmi3Instance c)
-{
-    NEED(started(PART(c)), WRONG_PHASE);
-    PART(c)->phase = TERMINATED;
-    return fmi3OK;
-}
-
-fmi3Status fmi3Reset(fmi3Instance c)
-{
-    to_start(PART(c));
     return fmi3OK;
 }
 
@@ -267,69 +216,7 @@ fmi3Status fmi3SetClock(fmi3Instance c, const fmi3ValueReference vr[], size_t n,
     return n ? bad(PART(c), "there are no clocks") : fmi3OK;
 }
 
-/* ---- the internal state -------------------------------------------------------------------------------- */
-
-fmi3Status fmi3GetFMUState(fmi3Instance c, fmi3FMUState *state)
-{
-    snapshot *kept = *state ? *state : malloc(sizeof *kept);
-    NEED(kept, "there is not enough memory");
-    memset(kept, 0, sizeof *kept);
-    kept->s = PART(c)->a.s;
-    kept->phase = PART(c)->phase;
-    *state = kept;
-    return fmi3OK;
-}
-
-fmi3Status fmi3SetFMUState(fmi3Instance c, fmi3FMUState state)
-{
-    NEED(state, "no state was given");
-    restore(PART(c), state);
-    return fmi3OK;
-}
-
-fmi3Status fmi3FreeFMUState(fmi3Instance c, fmi3FMUState *state)
-{
-    (void)c;
-    if (state) {
-        free(*state);
-        *state = NULL;
-    }
-    return fmi3OK;
-}
-
-fmi3Status fmi3SerializedFMUStateSize(fmi3Instance c, fmi3FMUState state, size_t *size)
-{
-    (void)c;
-    (void)state;
-    *size = sizeof(snapshot);
-    return fmi3OK;
-}
-
-fmi3Status fmi3SerializeFMUState(fmi3Instance c, fmi3FMUState state, fmi3Byte bytes[], size_t size)
-{
-    NEED(state && size >= sizeof(snapshot), "the bytes are too few");
-    memcpy(bytes, state, sizeof(snapshot));
-    return fmi3OK;
-}
-
-fmi3Status fmi3DeserializeFMUState(fmi3Instance c, const fmi3Byte bytes[], size_t size, fmi3FMUState *state)
-{
-    NEED(size == sizeof(snapshot), "the bytes are not a state of this FMU");
-    snapshot *kept = *state ? *state : malloc(sizeof *kept);
-    NEED(kept, "there is not enough memory");
-    memcpy(kept, bytes, sizeof *kept);
-    *state = kept;
-    return fmi3OK;
-}
-
 /* ---- model exchange ------------------------------------------------------------------------------------ */
-
-fmi3Status fmi3EnterContinuousTimeMode(fmi3Instance c)
-{
-    NEED(PART(c)->phase == EVENT_MODE && !PART(c)->co_simulation, WRONG_PHASE);
-    PART(c)->phase = CONTINUOUS_TIME;
-    return fmi3OK;
-}
 
 fmi3Status fmi3UpdateDiscreteStates(fmi3Instance c, fmi3Boolean *again, fmi3Boolean *terminate,
                                     fmi3Boolean *nominals, fmi3Boolean *values, fmi3Boolean *event_defined,
@@ -350,72 +237,6 @@ fmi3Status fmi3UpdateDiscreteStates(fmi3Instance c, fmi3Boolean *again, fmi3Bool
 fmi3Status fmi3EvaluateDiscreteStates(fmi3Instance c)
 {
     (void)c;
-    return fmi3OK;
-}
-
-fmi3Status fmi3CompletedIntegratorStep(fmi3Instance c, fmi3Boolean final, fmi3Boolean *enter,
-                                       fmi3Boolean *terminate)
-{
-    (void)final;
-    NEED(PART(c)->phase == CONTINUOUS_TIME, WRONG_PHASE);
-    *enter = *terminate = false;
-#if FOLLOWERS
-    if (!updated(PART(c)))
-        return told(PART(c), 0);
-    keep_posture(&PART(c)->a);
-#endif
-    return fmi3OK;
-}
-
-fmi3Status fmi3SetTime(fmi3Instance c, fmi3Float64 time)
-{
-    NEED(fabs(time) <= 1e300, "the time is not a finite number");
-    PART(c)->a.s.t = time;
-    return fmi3OK;
-}
-
-fmi3Status fmi3SetContinuousStates(fmi3Instance c, const fmi3Float64 x[], size_t n)
-{
-    NEED(n == STATES_COUNT, "the number of states is wrong");
-    NEED(finite_all(x, (int)n), "a state is not a finite number");
-    set_states(PART(c), x);
-    return fmi3OK;
-}
-
-fmi3Status fmi3GetContinuousStates(fmi3Instance c, fmi3Float64 x[], size_t n)
-{
-    NEED(n == STATES_COUNT, "the number of states is wrong");
-    for (int k = 0; k < STATES_COUNT; ++k)
-        x[k] = PART(c)->a.s.x[index_of_state(k)];
-    return fmi3OK;
-}
-
-fmi3Status fmi3GetContinuousStateDerivatives(fmi3Instance c, fmi3Float64 x[], size_t n)
-{
-    NEED(n == STATES_COUNT, "the number of states is wrong");
-    PART(c)->a.problem = NULL;
-    if (!updated(PART(c)))
-        return told(PART(c), 0);
-    for (int k = 0; k < STATES_COUNT; ++k)
-        x[k] = PART(c)->a.now[index_of_state(k)];
-    return fmi3OK;
-}
-
-fmi3Status fmi3GetEventIndicators(fmi3Instance c, fmi3Float64 z[], size_t n)
-{
-    NEED(n == INDICATORS, "the number of event indicators is wrong");
-    PART(c)->a.problem = NULL;
-    if (!updated(PART(c)))
-        return told(PART(c), 0);
-    indicators(&PART(c)->a, z);
-    return fmi3OK;
-}
-
-fmi3Status fmi3GetNominalsOfContinuousStates(fmi3Instance c, fmi3Float64 x[], size_t n)
-{
-    NEED(n == STATES_COUNT, "the number of states is wrong");
-    for (size_t k = 0; k < n; ++k)
-        x[k] = 1;
     return fmi3OK;
 }
 
@@ -445,10 +266,7 @@ fmi3Status fmi3DoStep(fmi3Instance c, fmi3Float64 now, fmi3Float64 step, fmi3Boo
     NEED(PART(c)->phase == STEPPING, WRONG_PHASE);
     arm *a = &PART(c)->a;
     *event_needed = *terminate = *early = false;
-    *last = a->s.t;
-    NEED(step > 0 && step < 1e300, "the step is not a positive number");
-    NEED(fabs(now - a->s.t) <= 1e-9 * (1 + fabs(now)), "the step does not begin where the last one ended");
-    const int good = go_on(a, now + step);
+    const int good = stepped(PART(c), now, step);
     *last = a->s.t;
     *terminate = a->s.stopped != 0;
     *early = a->s.stopped && PART(c)->early_return;
