@@ -12,7 +12,7 @@ from armdyn.workbench.bench import spelled
 from armdyn.workbench.charts import motion_charts
 from armdyn.workbench.moment import ViewError
 from armdyn.workbench.tabs import motion
-from armdyn.workbench.tabs.data import data_of, log_of
+from armdyn.workbench.tabs.data import columns_of, data_of, log_of
 from armdyn.workbench.tabs.motion import check_limits, make_motion, take_file
 from armdyn.workbench.tabs.simulation import (
     AT_JOINT,
@@ -298,6 +298,23 @@ def test_a_damaged_log_is_one_error_that_names_the_file(name, content):
         log_of(sent(name, content))
     assert name in str(error.value)
     assert "/tmp" not in str(error.value)
+
+
+def test_columns_are_said_in_the_page(bench, tmp_path):
+    motion = Trajectory.quintic([0, 0], [1, -1], 1.0, step=0.01)
+    log = Log.from_trajectory(bench.robot, motion)
+    rows = np.column_stack([log.t, log.q, log.tau])
+    np.savetxt(tmp_path / "x.csv", rows, delimiter=",", header="t,a1,a2,b1,b2", comments="")
+    file = sent("x.csv", (tmp_path / "x.csv").read_bytes())
+    with pytest.raises(ViewError, match="say which in the field Columns, such as q=NAME") as error:
+        log_of(file)
+    assert "columns=" not in str(error.value)
+    told = columns_of(" q = a1, a2 ; tau=b* ")
+    assert told == {"q": ["a1", "a2"], "tau": "b*"}
+    np.testing.assert_array_equal(log_of(file, told).q, log_of(file, columns_of("q=1,2; tau=3,4")).q)
+    assert columns_of(" ; ") is None
+    with pytest.raises(ViewError, match="Columns: expected such as"):
+        columns_of("q a1")
 
 
 def test_a_refused_log_leaves_the_good_one(bench, tmp_path):

@@ -49,6 +49,22 @@ def test_the_player_keeps_real_time_at_its_speed(still):
         np.testing.assert_array_equal(found, wanted)
 
 
+def test_a_short_motion_takes_two_seconds_until_somebody_chooses(still):
+    short = Trajectory.quintic([0.0, 0.0], [1.0, -1.0], 0.4)
+    bench, player, clock = still("planar", short)
+    assert player.speed == 0.2
+    player.play()
+    clock.now += 1.0
+    assert player.step()
+    assert bench.moment.time == pytest.approx(0.2)
+    player.speed = 1.0
+    clock.now += 0.1
+    assert player.step()
+    assert bench.moment.time == pytest.approx(0.3)
+    player.show(replace(player.clip, duration=0.1))
+    assert player.speed == 1.0
+
+
 def test_it_repeats_or_stops_at_the_end(still):
     bench, player, clock = still("planar", MOTION)
     player.play()

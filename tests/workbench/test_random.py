@@ -153,7 +153,7 @@ def test_random_interactions(workbench, chromium, caplog, capfd, name, count):
                 hands.act()
             if k % 100 == 99:
                 other.page.reload()
-                other.page.wait_for_selector("[data-armdyn=torques]", timeout=60_000)
+                other.page.wait_for_selector("[data-armdyn=torques]", timeout=300_000)
         assert len({kind for kind, _ in both[0].done}) >= 3, both[0].done
         bench = page.bench._bench
         bench.player.pause()
@@ -163,7 +163,7 @@ def test_random_interactions(workbench, chromium, caplog, capfd, name, count):
         at_joints(bench)
         for shown in (page, other):  # as they were: another tab may hide the torques
             shown.page.reload()
-            shown.page.wait_for_selector("[data-armdyn=torques]", timeout=60_000)
+            shown.page.wait_for_selector("[data-armdyn=torques]", timeout=300_000)
         page.wait(lambda: settled(page), f"the torques of the state after {both[0].done[-20:]}", 60)
         page.wait(lambda: settled(other), "the torques in the other page", 120)
         lines, shown = torques_of_the_lines(page)

@@ -256,10 +256,26 @@
     }
   }
 
+  /** What a field says of itself stands beside its panel: over the picture, not over the field above. */
+  function aside() {
+    for (const tip of document.querySelectorAll(".mantine-Tooltip-tooltip:not([data-aside])")) {
+      const field = document.querySelector(`[aria-describedby~="${tip.id}"]`) ?? hovered;
+      const panel = field?.closest(".mantine-ScrollArea-root, .mantine-Paper-root")?.getBoundingClientRect();
+      if (!panel) continue;
+      const box = field.getBoundingClientRect(), right = panel.left > innerWidth - panel.right;
+      tip.dataset.aside = "";
+      tip.style.setProperty("--ad-x", `${right ? panel.left - 8 : panel.right + 8}px`);
+      tip.style.setProperty("--ad-y", `${box.top + box.height / 2}px`);
+      tip.style.setProperty("--ad-shift", right ? "-100%" : "0");
+    }
+  }
+  let hovered = null;
+  on("pointerover", (event) => { hovered = event.target instanceof Element ? event.target : null; });
+
   let framed = 0;
   const watch = new MutationObserver(() => {
     settle(250);
-    framed ||= requestAnimationFrame(() => { framed = 0; beside(); renewed(); });
+    framed ||= requestAnimationFrame(() => { framed = 0; beside(); renewed(); aside(); });
   });
   addEventListener("DOMContentLoaded", () => watch.observe(document.body, { subtree: true, childList: true }));
 

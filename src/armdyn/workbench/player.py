@@ -60,6 +60,7 @@ def of_samples(t: np.ndarray, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) ->
 
 FRAME = 1 / 60  # s
 SPEEDS = 0.1, 2.0
+PASS = 2.0  # s: what a pass takes at least, where nobody chose a speed; shorter ones would flicker
 
 
 class Player:
@@ -67,7 +68,8 @@ class Player:
 
     def __init__(self, bench: Holder, clip: Clip, clock: Callable[[], float] = clocks.monotonic) -> None:
         self._bench, self.clip, self._clock = bench, clip, clock
-        self.loop, self.speed = True, 1.0
+        self.loop = True
+        self._speed: float | None = None  # what somebody chose
         self.time, self.playing = 0.0, False
         self._last = 0.0  # when the clock was last looked at
         self._lock, self._wake = threading.RLock(), threading.Event()
@@ -75,6 +77,17 @@ class Player:
         self._listeners: list[Callable[[], None]] = []
         # What is carried in turn: of which clip, by which robot, and the robots with it.
         self._carried: tuple[Clip, EditedRobot, Loaded, list[EditedRobot]] | None = None
+
+    @property
+    def speed(self) -> float:
+        """Of the clip's seconds in one: what was chosen, or real time as long as a pass is no flicker."""
+        if self._speed is not None:
+            return self._speed
+        return float(np.clip(round(self.clip.duration / PASS, 1), SPEEDS[0], 1.0))
+
+    @speed.setter
+    def speed(self, speed: float) -> None:
+        self._speed = speed
 
     def on_change(self, listener: Callable[[], None]) -> None:
         """Have `listener` called when it begins or ends to play."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +35,9 @@ def add(bench: Bench) -> None:
     shown: LogData | None = None
     seen: EditedRobot | None = None
 
+    hint = "Which columns are what, if their names do not tell: t=time; q=pos1, pos2; tau=load_*"
+    names: Any = gui.add_text("Columns", "", hint=hint, visible=False)
+
     def stage(log: Log) -> None:
         """Show a log; if that cannot be, everything stays as it is."""
         nonlocal shown, seen
@@ -45,11 +49,15 @@ def add(bench: Bench) -> None:
         bench.player.show(clip)
 
     def take(file: Any) -> None:
-        stage(log_of(file))
-        bench.script.say("log", f"log = Log.load({file_name(file)!r})", imports=["Log"])
+        names.visible = read.visible = True
+        columns = columns_of(names.value)
+        stage(log_of(file, columns))
+        told = f", columns={columns!r}" if columns else ""
+        bench.script.say("log", f"log = Log.load({file_name(file)!r}{told})", imports=["Log"])
 
     # The file of now: another one may come while this is read.
     upload.on_upload(lambda _event: bench.guard(take, upload.value))
+    read = bench.button("Read the file again", lambda: take(upload.value), icon="refresh", visible=False)
 
     def again() -> None:
         if bench.log is not None:
@@ -99,11 +107,31 @@ def _waiting(bench: Bench) -> str:
     return "Upload a recorded motion: its torques are compared with those of the robot."
 
 
-def log_of(file: Any) -> Log:
+def columns_of(text: str) -> dict[str, Any] | None:
+    """What `Log.load` takes for `columns`, of a text such as "t=time; q=pos1, pos2; tau=load_*"."""
+    found: dict[str, Any] = {}
+    for entry in filter(None, (part.strip() for part in text.split(";"))):
+        channel, _, rest = (part.strip() for part in entry.partition("="))
+        names = [int(x) if x.isdecimal() else x for x in (part.strip() for part in rest.split(",")) if x]
+        if not channel or not names:
+            raise ViewError(f"Columns: expected such as t=time; q=pos1, pos2, found '{one_line(entry)}'")
+        found[channel] = names if len(names) > 1 else names[0]
+    return found or None
+
+
+def log_of(file: Any, columns: dict[str, Any] | None = None) -> Log:
     """The log of an uploaded file."""
     if suffix(file) not in _KINDS:
         raise ViewError(f"{one_line(file_name(file))}: expected a log in {', '.join(_KINDS)}")
-    return read_upload(file, lambda path: Log.load(path, name=file_name(file)))
+    try:
+        return read_upload(file, lambda path: Log.load(path, columns, name=file_name(file)))
+    except ViewError as error:  # in words of the page
+        text = re.sub(r"(?<=say which )with columns=(\{'(\w+)': …\})?", _in_page, str(error))
+        raise ViewError(text) from None
+
+
+def _in_page(found: re.Match[str]) -> str:
+    return f"in the field Columns, such as {found[2] or 'q'}=NAME, and press 'Read the file again'"
 
 
 def table(bench: Bench, data: LogData, subject: EditedRobot) -> Markup:

@@ -236,7 +236,7 @@ def _table(heads: Sequence[str], M: np.ndarray) -> Markup:
         tag("tr", tag("th", str(i + 1)), *(tag("td", four_digits(float(x), least)) for x in row))
         for i, row in enumerate(M)
     )
-    return scrolling(tag("table", head, *rows))
+    return scrolling(tag("table", head, *rows, class_="ad-matrix", style=f"--n:{len(heads)}"))
 
 
 # ---- the page ----------------------------------------------------------------------------------------------

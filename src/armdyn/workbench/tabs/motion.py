@@ -23,14 +23,14 @@ from armdyn.workbench.bench import DEFAULT, QUIET, Bench, Said, listed
 from armdyn.workbench.charts import joint_title, torques_of
 from armdyn.workbench.fields import Reading, file_name, note, read_upload, suffix
 from armdyn.workbench.moment import EditedRobot, Moment, ViewError
-from armdyn.workbench.player import SPEEDS
+from armdyn.workbench.player import PASS, SPEEDS
 
 _LOG = logging.getLogger("armdyn.workbench")
 
 # ---- the answer on top: whether the motion is within its limits, and its least time ----------------------
 
 
-_RESTS = 0.8  # s without a change after which the least time is looked for
+RESTS = 0.8  # s without a change after which the least time is looked for
 _BEYOND = 1 + 1e-6  # of a limit: what is more than rounding
 
 
@@ -75,7 +75,7 @@ class Answer:
             subject, motion, wrench, _ = self._asked
             found = self._found(share_text, subject, motion, wrench)
             self._say(_answered(found, "least time …" if found and found.part else ""))
-            if found and not self._news.wait(_RESTS) and not self._bench.closed:
+            if found and not self._news.wait(RESTS) and not self._bench.closed:
                 least = self._found(least_text, subject, motion, wrench)
                 if not self._news.is_set():
                     self._say(_answered(found, least))
@@ -309,15 +309,23 @@ def transport(bench: Bench) -> None:
 def _pace(bench: Bench) -> None:
     gui: Any = bench.gui
     player = bench.player
-    speed = gui.add_slider("Speed", min=SPEEDS[0], max=SPEEDS[1], step=0.1, initial_value=1.0)
+    hint = f"1: in real time. What is shorter than {PASS:g} s is shown slower until you choose"
+    speed = gui.add_slider(
+        "Speed", min=SPEEDS[0], max=SPEEDS[1], step=0.1, initial_value=player.speed, hint=hint
+    )
 
     def set_speed(new: float) -> None:
         player.speed = float(np.clip(new, *SPEEDS))
 
+    def follow(_: Moment) -> None:
+        if field.value != player.speed:
+            field.show(player.speed)
+
     def set_loop(on: bool) -> None:
         player.loop = on
 
-    bench.fields.add(speed, "", set_speed)
+    field = bench.fields.add(speed, "", set_speed)
+    bench.on_moment(follow)
     bench.switch("Repeat", None, player.loop, set_loop)
 
 

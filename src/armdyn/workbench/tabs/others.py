@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
 from armdyn.description.source import bundled_robots
 from armdyn.drawing.solids import solids
+from armdyn.expression import ArmdynError
+from armdyn.motion import Trajectory
 from armdyn.names import one_line
 from armdyn.report.page import Markup, join, tag
 from armdyn.report.subject import shown_posture
@@ -17,7 +21,7 @@ from armdyn.workbench.bench import QUIET, Bench
 from armdyn.workbench.fields import Reading, file_name, four_digits, note, read_upload, suffix
 from armdyn.workbench.moment import EditedRobot, Moment, ViewError
 from armdyn.workbench.scene.arm import add_mesh, place, reached, rgb
-from armdyn.workbench.tabs.motion import least_text, share_text
+from armdyn.workbench.tabs.motion import RESTS, least_text, share_text
 
 _CHOOSE, _NONE, _AS_LOADED = "choose …", "none", "this one as it was loaded"
 _KINDS = (".toml", ".json", ".urdf", ".xml", ".mjcf")
@@ -99,8 +103,21 @@ def _comparing(bench: Bench) -> None:
     choice = gui.add_dropdown("Robot", (_NONE, _AS_LOADED, *bundled_robots()))
     reading = Reading(bench)
     beside: Beside | None = None
-    answered: tuple[Any, ...] = ()  # of what the last answers are
-    answers = Markup("")
+    asked: tuple[Any, ...] = ()  # of what the last answers are, or will be
+    answers, one_at_a_time = Markup(""), threading.Lock()
+
+    def answer() -> None:
+        """Beside the page: least times take longer than a slider may wait."""
+        nonlocal answers
+        with one_at_a_time:
+            now = asked
+            if now and now[2] is beside:
+                found = _answers(*now)
+                if now is asked:
+                    answers = found
+                    bench.again()
+
+    answer_later = bench.later(answer)
 
     def choose(event: Any) -> None:
         nonlocal beside
@@ -114,7 +131,7 @@ def _comparing(bench: Bench) -> None:
         bench.change()
 
     def follow(moment: Moment) -> None:
-        nonlocal answers, answered
+        nonlocal answers, asked
         if beside is None:
             return reading.show()
         other = beside.follow(moment)
@@ -122,9 +139,10 @@ def _comparing(bench: Bench) -> None:
             return reading.show(
                 note(f"It has {other.robot.n} joints, not {moment.robot.n}: it stands by itself.")
             )
-        asked = moment.subject.bare, bench.motion, beside
-        if answered != asked:
-            answered, answers = asked, _answers(bench, moment, beside)
+        now = moment.subject.bare, bench.motion, beside
+        if any(x is not y for x, y in zip_longest(now, asked)):
+            asked, answers = now, note("least times …")
+            answer_later(RESTS)
         reading.show(join([_table(moment, other), answers]))
         return None
 
@@ -150,10 +168,13 @@ def _table(moment: Moment, other: Moment) -> Markup:
     return tag("table", head, *rows, class_="ad-table", data_armdyn="beside")
 
 
-def _answers(bench: Bench, moment: Moment, beside: Beside) -> Markup:
+def _answers(subject: EditedRobot, motion: Trajectory, beside: Beside) -> Markup:
     """How near both come to their limits along the motion, and their least times."""
     found = []
-    for name, subject in (("this one", moment.subject), ("beside it", beside.subject)):
-        said = [share_text(subject, bench.motion, None).text, least_text(subject, bench.motion, None)]
+    for name, one in (("this one", subject), ("beside it", beside.subject)):
+        try:
+            said = [share_text(one, motion, None).text, least_text(one, motion, None)]
+        except ArmdynError as error:  # as where its loops cannot be closed
+            said = [f"not known for this motion: {one_line(str(error))}"]
         found.append(note(f"{name}: {'; '.join(filter(None, said))}"))
     return join(found)
