@@ -271,6 +271,27 @@ def test_a_joint_at_rest_has_its_friction_in_the_interval(arm):
     assert half[len(half) // 4] < 0.5 * level
 
 
+def test_where_a_joint_turns_back_a_part_of_its_friction_is_in_the_interval(arm):
+    """The filter hides how long it stands there; farther away than 0.6/cut-off there is the noise alone."""
+    rubbing = arm.with_parameters(
+        [5.0 if name == "Fs1" else x for name, x in zip(arm.parameter_names, arm.parameters, strict=True)]
+    )
+    cutoff, w = 5.0, 2.0
+    fit = identify(rubbing, moved(rubbing, 4, NOISE, exact=False), cutoff=cutoff, **KNOWN)
+    level = dict(zip(fit.full_names, fit.x, strict=True))["Fs1"]
+    t = np.arange(0, 8, 0.01)
+    q = 0.5 * np.sin(w * t)[:, None] * [1.0, 0.5, 0.5]
+    half = fit.predict(Log(t, q, rubbing.gravity(q)), interval=0.95).half[:, 0]
+    away = np.abs(w * t % np.pi - np.pi / 2) / w * cutoff / 0.6  # of that, from the next instant of rest
+    inner = (t > 0.5) & (t < 7.5)
+    for far in (0.25, 0.5, 0.75):
+        at = inner & (np.abs(away - far) < 0.05)
+        assert at.sum() >= 4
+        assert (half[at] > (1 - far - 0.1) * level).all()
+        assert (half[at] < (1 - far + 0.2) * level).all()
+    assert (half[inner & (away > 1.1)] < 0.2 * level).all()
+
+
 # ---- arms that the model does not describe -----------------------------------------------------------------
 
 

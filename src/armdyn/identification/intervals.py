@@ -3,7 +3,8 @@
 The half width h of an interval has two parts, h² = r² + z² v.
 
 r is what residuals of the training data were at this speed of the joint: noise, and friction that the
-model has not. Near zero speed it is no less than the friction that holds a joint at rest.
+model has not. Near zero speed it is no less than the friction that holds a joint at rest; where a joint turns
+back, or starts and stops, no less than a part of it, for the filter hides how long the joint stood.
 
 v is the variance that comes with the parameters, as the row y of the regressor sees it. White noise leaves
 y (AᵀA)⁻¹ yᵀ, were the model right; A are the weighted rows of the training data. Where it is not, or noise is
@@ -38,6 +39,7 @@ _ROWS = 4_000  # states whose regressor is in memory at a time
 _SIDES = 6  # time, direction, speed, torque, acceleration, position
 _RESTS = 0.02  # of the greatest speed: so slow a joint seems behind the filter that has come to rest
 _HOLDS = 1.25  # times the friction next to zero speed: what may hold a joint that has come to rest
+_SMEARS = 0.6  # 1/cut-off before and after an instant of rest in which the filter hides how long it was
 _STRETCHES = 8  # of time, which belong to its two halves in turn
 
 
@@ -262,18 +264,32 @@ def half_widths(
 def noise_bounds(
     problem: Problem, x: np.ndarray, scatter: Scatter, motion: Kinematics, level: float
 ) -> np.ndarray:
-    """(M, n) what residuals were in training, and at rest at least the friction that holds a joint."""
-    found = scatter.bounds(level, motion.qd)
-    rests = np.abs(motion.qd) <= _RESTS * scatter.greatest
-    return np.where(rests, np.maximum(found, _holding(problem, x, motion)), found)
+    """(M, n) what residuals were in training, and near rest at least what friction leaves open.
 
-
-def _holding(problem: Problem, x: np.ndarray, motion: Kinematics) -> np.ndarray:
-    """(M, n) how far what holds a joint at rest may be from what is predicted.
-
-    It may be the friction next to zero speed, and more, in either direction; predicted is that of sliding in
-    the direction of the little speed that the filter leaves.
+    A joint at rest is held by the friction next to zero speed, or more, in either direction; predicted is
+    that of sliding in the direction of the little speed that the filter leaves. Where it turns back, it may
+    be held longer than in the training data.
     """
+    found = scatter.bounds(level, motion.qd)
+    dry = _next_to_rest(problem, x, motion)
+    rests = np.abs(motion.qd) <= _RESTS * scatter.greatest
+    holds = np.where(rests, _HOLDS + np.abs(np.sign(motion.qd)), _near_rest(problem.cutoff, motion))
+    return np.asarray(np.maximum(found, holds * dry))
+
+
+def _near_rest(cutoff: float | None, motion: Kinematics) -> np.ndarray:
+    """(M, n) from 1 where a joint stands to 0 from where it is farther from that than the filter sees.
+
+    How far, as time, its speed and its acceleration say.
+    """
+    if cutoff is None:
+        return np.zeros(motion.qd.shape)
+    seen = np.abs(motion.qdd) * (_SMEARS / cutoff)
+    return np.asarray(np.clip(1 - np.abs(motion.qd) / np.maximum(seen, np.finfo(float).tiny), 0.0, 1.0))
+
+
+def _next_to_rest(problem: Problem, x: np.ndarray, motion: Kinematics) -> np.ndarray:
+    """(M, n) the friction next to zero speed, in the direction in which it is larger."""
     surfaces = problem.surfaces
     rows = np.swapaxes(surfaces.at(motion.q), -1, -2)
     found = np.zeros((2, *motion.q.shape))
@@ -282,4 +298,4 @@ def _holding(problem: Problem, x: np.ndarray, motion: Kinematics) -> np.ndarray:
             for k, way in enumerate((1.0, -1.0)):
                 at = TERMS[term].of(Sliding(0.0, way, surfaces.of[e].stribeck_velocity))
                 found[k] += x[p] * float(at) * rows[..., e]
-    return np.asarray((_HOLDS + np.abs(np.sign(motion.qd))) * np.abs(found).max(0))
+    return np.asarray(np.abs(found).max(0))
