@@ -9,7 +9,7 @@ from armdyn import Robot, scale_to_limits, time_optimal
 from armdyn.report import default_motion
 from armdyn.robot.joints import joint_limits
 from armdyn.workbench.charts import motion_charts
-from armdyn.workbench.fields import CHOICES, Units
+from armdyn.workbench.fields import CHOICES, FieldUnits
 from armdyn.workbench.moment import EditedRobot, ViewError
 from armdyn.workbench.scene.arm import fitted, reached
 from armdyn.workbench.scene.marks import carried
@@ -123,7 +123,7 @@ def test_fields_in_degrees_and_millimetres(opened):
         assert abs(angle.handle.value - np.degrees(value)) < 1e-9
     length.type(0, "12.5")
     assert abs(length.value - 0.0125) < 1e-15
-    bench.fields.switch(Units())
+    bench.fields.switch(FieldUnits())
     assert (angle.handle.value, angle.handle.max, angle.handle.step) == (3.0, 3.0, 2e-3)
     assert abs(length.handle.value - 0.0125) < 1e-15
 
@@ -132,7 +132,7 @@ def test_curves_in_degrees(opened):
     bench = opened("scara")
     for title in ("Positions", "Velocities", "Torques"):
         chart = motion_charts(bench.robot, [("before", bench.motion)])[title](bench.moment.subject, 0, None)
-        shown = chart.in_units(Units(degrees=True, millimetres=True))
+        shown = chart.in_units(FieldUnits(degrees=True, millimetres=True))
         for one, other in zip(chart.panels, shown.panels, strict=True):
             factor = {"rad": 180 / np.pi, "m": 1000.0}.get(one.unit.removesuffix("/s"), 1.0)
             assert np.allclose(other.lines[0].y, factor * one.lines[0].y, rtol=1e-12)

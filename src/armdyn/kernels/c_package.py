@@ -115,7 +115,7 @@ class Language:
 
 
 @dataclass(frozen=True)
-class Vectors:
+class ReferenceVectors:
     """Inputs and the results that belong to them, by name: a row for each state, or one row for all of them.
 
     `allowed` is how far a result may be off.
@@ -131,7 +131,7 @@ class Vectors:
 
 
 @dataclass(frozen=True)
-class Argument:
+class CArgument:
     """An array that a function takes."""
 
     name: str
@@ -140,21 +140,21 @@ class Argument:
 
 
 @dataclass(frozen=True)
-class Function:
+class CFunction:
     """A function of a package. Without `arguments`, C++ calls it as C does: it takes counts or callbacks."""
 
     name: str
-    arguments: tuple[Argument, ...]
+    arguments: tuple[CArgument, ...]
     declaration: str
     definitions: Sequence[str]
     called: frozenset[str]  # operations in it
     operations: int
     stack: int  # bytes, at most
-    vectors: Vectors | None = None
+    vectors: ReferenceVectors | None = None
 
 
 @dataclass(frozen=True)
-class State:
+class CState:
     """`PREFIX_state`, `PREFIX_start(state)` and `PREFIX_step(state, inputs, results)`, one call a sample.
 
     `members` are the struct's arrays with their first values, `lines` the step's statements. `function` is
@@ -167,7 +167,7 @@ class State:
     words: Mapping[str, str]
     lines: Sequence[str]
     function: str
-    vectors: Vectors
+    vectors: ReferenceVectors
 
 
 @dataclass(frozen=True)
@@ -175,8 +175,8 @@ class Further:
     """What an export has beside its programs, and the inputs that these are tested with."""
 
     macros: Sequence[str] = ()
-    functions: Sequence[Function] = ()
-    state: State | None = None
+    functions: Sequence[CFunction] = ()
+    state: CState | None = None
     inputs: Mapping[str, np.ndarray] = field(default_factory=dict)  # by name; others are random
 
 
@@ -204,9 +204,9 @@ def package(
     prefix: str,
     joints: Sequence[str],
     language: Language,
-    functions: Sequence[Function],
+    functions: Sequence[CFunction],
     macros: Sequence[str] = (),
-    state: State | None = None,
+    state: CState | None = None,
 ) -> CSource:
     """All texts of an export."""
     if state is not None:
@@ -230,7 +230,7 @@ def package(
     )
 
 
-def _provenance(title: str, joints: Sequence[str], language: Language, functions: Sequence[Function]) -> str:
+def _provenance(title: str, joints: Sequence[str], language: Language, functions: Sequence[CFunction]) -> str:
     """A comment for the beginning of a file: what it is, and who made it."""
     needs = "needs libm only" if language.libm else "needs no library"
     lines = [f"{title}: made by armdyn {own_version()}, {language.scalar} precision, C99, {needs}."]
@@ -269,7 +269,7 @@ def program_function(
     language: Language,
     words: Words,
     given: Mapping[str, np.ndarray] | None = None,
-) -> Function:
+) -> CFunction:
     """`PREFIX_NAME` of a program, tested at `given` inputs and random ones."""
     check_constants(name, program, language.scalar)
     vectors = _reference(name, program, language, given or {})
@@ -287,10 +287,10 @@ def program_function(
     lines.append(
         f"rounding: at most {_worst(vectors):.1e} of the test's largest number, at the states of the test"
     )
-    arguments = [Argument(x, size, False) for x, size in inputs]
-    return Function(
+    arguments = [CArgument(x, size, False) for x, size in inputs]
+    return CFunction(
         name,
-        (*arguments, *(Argument(x, size, True) for x, size in outputs)),
+        (*arguments, *(CArgument(x, size, True) for x, size in outputs)),
         f"{comment_block(lines)}{prototype(prefix, name, program, language.scalar)};\n",
         [definition(prefix, name, program, language.scalar, language.math(prefix))],
         frozenset(program.counts),
@@ -305,8 +305,8 @@ def loop_function(
     loop: Loop,
     language: Language,
     meanings: Mapping[str, str],
-    vectors: Vectors | None = None,
-) -> Function:
+    vectors: ReferenceVectors | None = None,
+) -> CFunction:
     """`PREFIX_LOOP` of a loop; operations are those of counts of 1."""
     scalar = language.scalar
     declaration, functions = loop_parts(prefix, loop, scalar, meanings, language.math(prefix))
@@ -314,10 +314,10 @@ def loop_function(
     operations = extent(loop, {count.name: 1 for count in loop.counts}).operations
     stack = _loop_stack(functions[-1], scalar) + sum(_stack(program, language) for program in programs)
     closed = not loop.counts and not loop.asks
-    arguments = [Argument(x.name, x.columns, x.written) for x in loop.arguments] if closed else []
+    arguments = [CArgument(x.name, x.columns, x.written) for x in loop.arguments] if closed else []
     counted = " with counts of 1 and each loop that ends by itself run once" if operations else ""
     said = f" * operations: {operations}{counted}\n * stack: at most {stack} bytes\n */\n"
-    return Function(
+    return CFunction(
         loop.name,
         tuple(arguments),
         said.join(declaration.rsplit(" */\n", 1)),
@@ -375,7 +375,9 @@ def _alive(program: Program) -> int:
 # ---- reference vectors -------------------------------------------------------------------------------------
 
 
-def _reference(name: str, program: Program, language: Language, given: Mapping[str, np.ndarray]) -> Vectors:
+def _reference(
+    name: str, program: Program, language: Language, given: Mapping[str, np.ndarray]
+) -> ReferenceVectors:
     """States and what the program gives there, with the rounding that is allowed."""
     rng = np.random.default_rng(7)
     numbers = sum(size for _, size in program.inputs) + sum(prod(shape) for _, shape in program.outputs)
@@ -403,14 +405,14 @@ def _reference(name: str, program: Program, language: Language, given: Mapping[s
         2 * bound if np.isfinite(bound) else coarse * float(abs(x).max(initial=0))
         for bound, x in zip(bounds, expected, strict=True)
     ]
-    return Vectors(
+    return ReferenceVectors(
         dict(zip((x for x, _ in input_names(program)), inputs, strict=True)),
         dict(zip(results, expected, strict=True)),
         dict(zip(results, allowed, strict=True)),
     )
 
 
-def _worst(vectors: Vectors) -> float:
+def _worst(vectors: ReferenceVectors) -> float:
     """What is allowed, as a part of the largest number of a result."""
     return max(
         vectors.allowed[x] / (float(abs(values).max(initial=0)) or 1)
@@ -489,7 +491,7 @@ def loop_state(
     members: Mapping[str, tuple[str, np.ndarray]],
     samples: Mapping[str, np.ndarray],
     words: Mapping[str, str],
-) -> State:
+) -> CState:
     """The state of a loop over samples, and a step that runs it once.
 
     `members` are arguments that the struct keeps: their names there, and their first values. `samples` (T,
@@ -514,14 +516,14 @@ def loop_state(
         found = {members[x][0]: np.array(values) for x, values in rows.items()}
     close = 1e-12 if language.scalar == "double" else 1e-4
     places = [f"state->{members[x.name][0]}" if x.name in members else x.name for x in loop.arguments]
-    return State(
+    return CState(
         dict(members.values()),
         [(x.name, x.columns) for x in loop.arguments if x.name in samples],
         [(x.name, x.columns) for x in results],
         {**words, **{name: words[x] for x, (name, _) in members.items()}},
         [f"{prefix}_{loop.name}(1L, {', '.join(places)});"],
         loop.name,
-        Vectors(
+        ReferenceVectors(
             {x: given[x][:, 0] for x in samples},
             found,
             {x: close * max(1.0, float(abs(values).max(initial=0))) for x, values in found.items()},
@@ -530,8 +532,8 @@ def loop_state(
 
 
 def _stepping(
-    prefix: str, state: State, functions: Sequence[Function], language: Language
-) -> Iterator[Function]:
+    prefix: str, state: CState, functions: Sequence[CFunction], language: Language
+) -> Iterator[CFunction]:
     scalar, own = language.scalar, f"{prefix}_state"
     members = "".join(f"    {scalar} {name}[{len(x)}];\n" for name, x in state.members.items())
     kept = [f"{name}[{len(x)}]: {state.words[name]}" for name, x in state.members.items()]
@@ -544,7 +546,7 @@ def _stepping(
     tables = [f"    {constant_array(scalar, name, x)}" for name, x in state.members.items() if np.any(x)]
     text = "\n".join([head, "{", *tables, "    int k;", *lines, "}", ""])
     said = comment_block(["what is known before the first sample"])
-    yield Function("start", (), f"{struct}{said}{head};\n", [text], frozenset(), 0, FRAME)
+    yield CFunction("start", (), f"{struct}{said}{head};\n", [text], frozenset(), 0, FRAME)
     within = next(x for x in functions if x.name == state.function)
     parameters = [f"{own} *state"]
     parameters += [f"const {scalar} {name}[{size}]" for name, size in state.inputs]
@@ -561,7 +563,7 @@ def _stepping(
             f"stack: at most {stack} bytes",
         ]
     )
-    yield Function(
+    yield CFunction(
         "step", (), f"{said}{head};\n", [text], frozenset(), within.operations, stack, state.vectors
     )
 
@@ -571,7 +573,7 @@ def _stepping(
 
 
 def _test(
-    origin: str, prefix: str, functions: Sequence[Function], state: State | None, language: Language
+    origin: str, prefix: str, functions: Sequence[CFunction], state: CState | None, language: Language
 ) -> str:
     """Compares functions with values computed here, tells the deviations, and exits with 0 when all agree."""
     scalar = language.scalar
@@ -636,7 +638,7 @@ def _test(
     return "\n".join([origin + head, *blocks, main])
 
 
-def _test_function(prefix: str, function: Function, state: State | None, scalar: str) -> str:
+def _test_function(prefix: str, function: CFunction, state: CState | None, scalar: str) -> str:
     vectors = function.vectors
     assert vectors is not None
     sizes = {x: values.shape[1] for x, values in vectors.expected.items()}
@@ -680,7 +682,7 @@ def _table(scalar: str, name: str, values: np.ndarray) -> str:
 
 
 def _wrapper(
-    title: str, prefix: str, functions: Sequence[Function], state: State | None, language: Language
+    title: str, prefix: str, functions: Sequence[CFunction], state: CState | None, language: Language
 ) -> str:
     scalar, guard = language.scalar, f"{prefix.upper()}_HPP"
     calls = "\n".join(_wrapped(prefix, x, scalar) for x in functions if x.arguments)
@@ -727,7 +729,7 @@ private:
 """
 
 
-def _wrapped(prefix: str, function: Function, scalar: str) -> str:
+def _wrapped(prefix: str, function: CFunction, scalar: str) -> str:
     parameters = ", ".join(
         f"span<{'' if x.written else 'const '}{scalar}, {x.size}> {x.name}" for x in function.arguments
     )
@@ -738,7 +740,7 @@ def _wrapped(prefix: str, function: Function, scalar: str) -> str:
     )
 
 
-def _class(prefix: str, state: State, scalar: str) -> str:
+def _class(prefix: str, state: CState, scalar: str) -> str:
     parameters = [f"span<const {scalar}, {size}> {name}" for name, size in state.inputs]
     parameters += [f"span<{scalar}, {size}> {name}" for name, size in state.results]
     arguments = "".join(f", {name}.data()" for name, _ in (*state.inputs, *state.results))
@@ -809,7 +811,7 @@ install(FILES "${{CMAKE_CURRENT_BINARY_DIR}}/{prefix}-config-version.cmake" DEST
 
 
 def _readme(
-    title: str, prefix: str, functions: Sequence[Function], language: Language, tested: bool, steps: bool
+    title: str, prefix: str, functions: Sequence[CFunction], language: Language, tested: bool, steps: bool
 ) -> str:
     needs = "needs libm only" if language.libm else "needs no library"
     rows = "\n".join(

@@ -502,7 +502,7 @@ def _json(data: Any) -> Markup:
 
 
 @dataclass(frozen=True)
-class Answer:
+class KeyFigure:
     """A figure of the summary on top of a page."""
 
     name: str
@@ -523,7 +523,7 @@ class Page:
     figures: int = 0
     live: Live | None = None
     contents: bool = True  # whether a table of contents is beside them
-    answers: Sequence[Answer] = ()  # on top
+    answers: Sequence[KeyFigure] = ()  # on top
 
     def add(self, key: str, title: str, parts: Iterable[Part]) -> None:
         """A section; `key` is its id in the page."""

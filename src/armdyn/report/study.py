@@ -23,8 +23,8 @@ from armdyn.names import file_stem, listed, one_line
 from armdyn.progress import progress_bar, stage
 from armdyn.report.page import (
     Amount,
-    Answer,
     Day,
+    KeyFigure,
     Live,
     Made,
     Markup,
@@ -100,23 +100,23 @@ def _page(study: Study, minimise: Any, maximise: Any, best: int, date: Day) -> P
     return page
 
 
-def _answers(study: Study, low: Sequence[str], high: Sequence[str]) -> list[Answer]:
+def _answers(study: Study, low: Sequence[str], high: Sequence[str]) -> list[KeyFigure]:
     """Designs, those that no other beats, and the best of the first objectives."""
     failed = int(study.failed.sum())
     remark = f"{failed} failed" if failed else "none failed"
     if missing := int((~study.done).sum()):
         remark += f", {missing} not run yet"
-    found = [Answer("designs", f"{len(study)}", remark, "failures" if failed else "columns")]
+    found = [KeyFigure("designs", f"{len(study)}", remark, "failures" if failed else "columns")]
     columns = {**study.table, **study.results}
     for name, sign, which in [*((x, 1, "least") for x in low), *((x, -1, "greatest") for x in high)][:2]:
         costs = sign * np.asarray(columns[name], float)
         if np.isfinite(costs).any():
             k = int(np.nanargmin(np.where(np.isfinite(costs), costs, np.nan)))
             value = number(float(columns[name][k]))
-            found.append(Answer(f"{which} {one_line(name)}", value, f"design {k}", "columns"))
+            found.append(KeyFigure(f"{which} {one_line(name)}", value, f"design {k}", "columns"))
     if len(low) + len(high) > 1:
         front = len(pareto_front(columns, low, high))
-        found.append(Answer("on the Pareto front", str(front), "no other is better in all objectives", ""))
+        found.append(KeyFigure("on the Pareto front", str(front), "no other is better in all objectives", ""))
     return found
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from armdyn.expression import Expression, shown
 from armdyn.expression.functions import over_scalars
 from armdyn.kernels.c import Words, comment_block, constant_array, identifier, initializer
-from armdyn.kernels.c_package import CSource, Further, Language, Vectors, c_source, loop_function
+from armdyn.kernels.c_package import CSource, Further, Language, ReferenceVectors, c_source, loop_function
 from armdyn.model.errors import ModelError, word
 from armdyn.model.parameters import layout, parameter_vector
 from armdyn.program.evaluate import evaluate_loop
@@ -61,7 +61,7 @@ def assembly_in_c(assembly: Assembly, prefix: str, language: Language) -> Furthe
     evaluate_loop(loop, len(x), {}, given)
     close = 1e-12 if scalar == "double" else 1e-4
     allowed = {"y": close * max(1.0, float(abs(y).max())), "state": 100 * close}
-    vectors = Vectors({"x": x, "start": posture}, {"y": y[0], "state": state[0]}, allowed)
+    vectors = ReferenceVectors({"x": x, "start": posture}, {"y": y[0], "state": state[0]}, allowed)
     function = loop_function(prefix, replace(loop, name="assemble"), language, meanings, vectors)
     first = f"{constant_array(scalar, name, posture, 'const')}\n"
     function = replace(

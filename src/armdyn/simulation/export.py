@@ -11,10 +11,10 @@ from armdyn.expression import shown
 from armdyn.kernels.c import Words, identifier, initializer
 from armdyn.kernels.c_package import (
     CSource,
+    CState,
     Further,
     Language,
-    State,
-    Vectors,
+    ReferenceVectors,
     c_source,
     loop_function,
     loop_state,
@@ -87,7 +87,7 @@ def controller_source(
 
 def _law_state(
     controller: Controller, prefix: str, program: Program, language: Language, words: Mapping[str, str]
-) -> State | None:
+) -> CState | None:
     """The gains, set points and memory of a controller of one arm, tested over a few samples."""
     constants = [language.rounded(x) for x in controller.checked_constants.values()]
     members = {"constants": np.concatenate([np.zeros(0), *(np.ravel(x) for x in constants)])}
@@ -119,8 +119,8 @@ def _law_state(
     inputs = [(x, size) for x, size in sizes.items() if x not in members]
     results = [("tau", controller.robot.n)]
     allowed = bound * (len(t) if controller.remembered else 1)
-    vectors = Vectors({x: given[x] for x, _ in inputs}, {"tau": np.array(torques)}, {"tau": allowed})
-    return State(members, inputs, results, {**words, "tau": MEANINGS["tau"]}, lines, "torques", vectors)
+    vectors = ReferenceVectors({x: given[x] for x, _ in inputs}, {"tau": np.array(torques)}, {"tau": allowed})
+    return CState(members, inputs, results, {**words, "tau": MEANINGS["tau"]}, lines, "torques", vectors)
 
 
 def payload_is_input(inputs: Sequence[str]) -> bool:

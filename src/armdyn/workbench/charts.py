@@ -21,7 +21,7 @@ from armdyn.names import one_line
 from armdyn.report.page import Markup, join, tag
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_limits, joint_units
-from armdyn.workbench.fields import Units
+from armdyn.workbench.fields import FieldUnits
 from armdyn.workbench.moment import EditedRobot
 
 _POINTS = 600  # points of a curve
@@ -85,7 +85,7 @@ class Chart:
     marks: tuple[float, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def in_units(self, units: Units) -> Chart:
+    def in_units(self, units: FieldUnits) -> Chart:
         """The same with angles and lengths in the units of the page."""
         return replace(self, panels=tuple(panel.in_units(*units.of(panel.unit)) for panel in self.panels))
 

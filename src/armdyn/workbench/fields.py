@@ -33,7 +33,7 @@ _NOTHING = Markup("")
 
 
 @dataclass(frozen=True)
-class Units:
+class FieldUnits:
     """In what pages show angles and lengths; everything else, and all that is computed, is in SI units."""
 
     degrees: bool = False
@@ -49,10 +49,10 @@ class Units:
 
 
 CHOICES = {
-    "radians, metres": Units(),
-    "degrees, metres": Units(degrees=True),
-    "degrees, millimetres": Units(True, True),
-    "radians, millimetres": Units(millimetres=True),
+    "radians, metres": FieldUnits(),
+    "degrees, metres": FieldUnits(degrees=True),
+    "degrees, millimetres": FieldUnits(True, True),
+    "radians, millimetres": FieldUnits(millimetres=True),
 }
 
 
@@ -97,7 +97,7 @@ class NumberField:
                 self.handle.min, self.handle.max = low, high
         self._held, self.handle.value = value, shown
 
-    def switch(self, units: Units) -> None:
+    def switch(self, units: FieldUnits) -> None:
         """Show it in other units."""
         shown, factor = units.of(self.unit)
         if shown == self._shown:
@@ -209,7 +209,7 @@ class Fields:
         self._fields: dict[str, NumberField] = {}
         self._listeners: dict[str, Callable[..., None]] = {}
         self._titles: list[tuple[Any, str]] = []
-        self.units = Units()
+        self.units = FieldUnits()
         self._worker = ThreadPoolExecutor(1, "armdyn view: fields")
         self._line: Any = bench.gui.add_text("typed", "")
         self._line.on_update(self._heard)
@@ -238,7 +238,7 @@ class Fields:
         """Have the units in the title of a folder, as in "Positions [rad]", follow those of the page."""
         self._titles.append((folder, str(folder.label)))
 
-    def switch(self, units: Units) -> None:
+    def switch(self, units: FieldUnits) -> None:
         """Show angles and lengths in other units, in every page."""
         self.units = units
         for field in list(self._fields.values()):

@@ -20,7 +20,7 @@ from armdyn.identification.validation import Comparison
 from armdyn.report.fit.subject import FitSubject, compared, one_after_the_other
 from armdyn.report.page import (
     Amount,
-    Answer,
+    KeyFigure,
     Markup,
     Part,
     Picture,
@@ -100,7 +100,7 @@ def _draw_band(panel: Axes, t: np.ndarray, predicted: np.ndarray, half: np.ndarr
     panel.fill_between(t[rows], np.where(known, low, 0), np.where(known, high, 0), where=known, **_BAND)
 
 
-def fit_answers(subject: FitSubject) -> list[Answer]:
+def fit_answers(subject: FitSubject) -> list[KeyFigure]:
     """Four figures on top: the error, the joint with the largest, what is known, warnings."""
     fit, checked = subject.fit, subject.fit.validation
     error, remark = fit.training_error, "of the torques in training; not checked on other data"
@@ -115,12 +115,12 @@ def fit_answers(subject: FitSubject) -> list[Answer]:
     count = len(beware) + len(fit.notes)
     known = f"{int(fit.essential.sum())} of {len(fit.base)}"
     return [
-        Answer("error", _percent(error), remark, "fit"),
-        Answer(
+        KeyFigure("error", _percent(error), remark, "fit"),
+        KeyFigure(
             "largest at a joint", _percent(joints[worst].relative), joint_title(fit.robot, worst), "residuals"
         ),
-        Answer("known to 30 % or better", known, "base parameters", "unknown"),
-        Answer("warnings", str(count) if count else "none", ", ".join(said), "fit", bool(beware)),
+        KeyFigure("known to 30 % or better", known, "base parameters", "unknown"),
+        KeyFigure("warnings", str(count) if count else "none", ", ".join(said), "fit", bool(beware)),
     ]
 
 

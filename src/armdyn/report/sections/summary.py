@@ -5,11 +5,11 @@ from __future__ import annotations
 from armdyn.expression import ArmdynError
 from armdyn.motion.timing.exceeded import WITHIN, exceeded, sentences
 from armdyn.motion.timing.limits import limits_for
-from armdyn.report.page import Answer, join, number
+from armdyn.report.page import KeyFigure, join, number
 from armdyn.report.subject import Subject
 
 
-def answers(subject: Subject) -> list[Answer]:
+def answers(subject: Subject) -> list[KeyFigure]:
     """Four figures of the motion; none where symbols have no value. A dash where its section says why."""
     if subject.free_symbols:
         return []
@@ -18,42 +18,42 @@ def answers(subject: Subject) -> list[Answer]:
         try:
             found.append(write(subject))
         except ArmdynError:
-            found.append(Answer(name, "–", "not possible here"))
+            found.append(KeyFigure(name, "–", "not possible here"))
     return found
 
 
-def _share(subject: Subject) -> Answer:
+def _share(subject: Subject) -> KeyFigure:
     """Of all limits of torque, velocity and acceleration, of joints, followers and motors."""
     robot, at, limits = subject.robot, subject.samples, limits_for(subject.robot)
     if not limits.any:
-        return Answer(SHARE, "–", "the description gives no limits", "description")
+        return KeyFigure(SHARE, "–", "the description gives no limits", "description")
     share, limit, sample = limits.largest(at.q, at.qd, at.qdd, subject.torque)
     remark = f"{limit.quantity} of {limit.name(robot).rstrip(',')} at {at.t[sample]:.3g} s"
     where = "motors" if limit.of_motor else "torques" if limit.quantity == "torque" else "motion"
-    return Answer(SHARE, join([number(100 * share, 3), " %"]), remark, where, share > 1 + WITHIN)
+    return KeyFigure(SHARE, join([number(100 * share, 3), " %"]), remark, where, share > 1 + WITHIN)
 
 
-def _least_time(subject: Subject) -> Answer:
+def _least_time(subject: Subject) -> KeyFigure:
     found, given = subject.optimal, f"{subject.trajectory.duration:.4g} s"
     if found is None:
-        return Answer(LEAST_TIME, "–", f"nothing limits the speed; the motion takes {given}", "scaling")
+        return KeyFigure(LEAST_TIME, "–", f"nothing limits the speed; the motion takes {given}", "scaling")
     if isinstance(found, ArmdynError):
-        return Answer(LEAST_TIME, "–", f"not found; the motion takes {given}", "scaling")
+        return KeyFigure(LEAST_TIME, "–", f"not found; the motion takes {given}", "scaling")
     value = join([number(found.duration), " s"])
-    return Answer(LEAST_TIME, value, f"for this path; the motion takes {given}", "scaling")
+    return KeyFigure(LEAST_TIME, value, f"for this path; the motion takes {given}", "scaling")
 
 
-def _energy(subject: Subject) -> Answer:
+def _energy(subject: Subject) -> KeyFigure:
     loads = subject.loads
     whose = "motors" if all(loads.geared) else "motors and joints" if any(loads.geared) else "joints"
     lost = join(
         [f"at the {whose}; ", number(float(loads.total_drawn), 3), " J if braking gives nothing back"]
     )
     value = join([number(float(loads.total_energy), 3), " J"])
-    return Answer(ENERGY, value, lost, "motors" if any(loads.geared) else "motion")
+    return KeyFigure(ENERGY, value, lost, "motors" if any(loads.geared) else "motion")
 
 
-def _warnings(subject: Subject) -> Answer:
+def _warnings(subject: Subject) -> KeyFigure:
     at = subject.samples
     beyond = len(sentences(exceeded(subject.robot, at.t, at.q, at.qd, at.qdd, subject.torque)))
     described = len(subject.robot.warnings)
@@ -63,7 +63,7 @@ def _warnings(subject: Subject) -> Answer:
     remark = ", ".join(parts) or "no limit exceeded, nothing odd in the description"
     if not any(subject.robot.drives.geared):
         remark += "; no motors described"
-    return Answer(WARNINGS, str(count) if count else "none", remark, where, bool(beyond))
+    return KeyFigure(WARNINGS, str(count) if count else "none", remark, where, bool(beyond))
 
 
 SHARE, LEAST_TIME, ENERGY, WARNINGS = "largest share of a limit", "least time", "energy", "warnings"

@@ -134,7 +134,7 @@ _DENSITY = 2700.0  # kg/m³, of aluminium: how large a ball is that stands for a
 _ON_PATH = 300  # points of a path
 
 
-class Payload:
+class PayloadBall:
     """Balls at the centres of mass of what the arm carries: as it was edited, and as a motion has it."""
 
     def __init__(self, bench: Bench, size: float) -> None:
@@ -186,7 +186,7 @@ def carried(laden: Robot, unladen: Robot) -> list[tuple[int, float, np.ndarray]]
     return found
 
 
-class TipPath:
+class TipTrace:
     """The way of the tip along the motion that is followed."""
 
     def __init__(self, bench: Bench) -> None:

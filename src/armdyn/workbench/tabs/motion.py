@@ -34,7 +34,7 @@ RESTS = 0.8  # s without a change after which the least time is looked for
 _BEYOND = 1 + 1e-6  # of a limit: what is more than rounding
 
 
-class Answer:
+class Verdict:
     """What holds for the motion and the robot as it is edited, computed in a thread beside the page."""
 
     def __init__(self, bench: Bench) -> None:
@@ -118,7 +118,7 @@ def least_text(subject: EditedRobot, motion: Trajectory, wrench: Any) -> str:
     if not limits_for(robot).any:
         return ""
     least = time_optimal(robot, motion, wrench=wrench).duration
-    return f"least time {least:.3g} s of {motion.duration:.3g} s"
+    return f"least time {least:.3g} s instead of {motion.duration:.3g} s"
 
 
 def _answered(found: Share | None, least: str) -> Markup:
@@ -278,7 +278,7 @@ def add(bench: Bench) -> None:
 
 def transport(bench: Bench) -> None:
     """Play, pause and scrub what is on stage: beside every tab, as runs and logs are played too."""
-    Answer(bench)
+    Verdict(bench)
     gui: Any = bench.gui
     player = bench.player
     play = bench.button("Play", player.play, first=True, icon="player-play")

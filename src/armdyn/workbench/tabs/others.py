@@ -65,7 +65,7 @@ def robot_of(file: Any) -> Robot:
 # ---- beside the one that is shown --------------------------------------------------------------------------
 
 
-class Beside:
+class RobotBeside:
     """Another arm, pale, at the side of the one that is shown; it moves with it if it has as many joints."""
 
     def __init__(self, bench: Bench, robot: Robot) -> None:
@@ -102,7 +102,7 @@ def _comparing(bench: Bench) -> None:
     gui: Any = bench.gui
     choice = gui.add_dropdown("Robot", (_NONE, _AS_LOADED, *bundled_robots()))
     reading = Reading(bench)
-    beside: Beside | None = None
+    beside: RobotBeside | None = None
     asked: tuple[Any, ...] = ()  # of what the last answers are, or will be
     answers, one_at_a_time = Markup(""), threading.Lock()
 
@@ -127,7 +127,7 @@ def _comparing(bench: Bench) -> None:
         robot = None if chosen == _NONE else bench.given if chosen == _AS_LOADED else Robot.load(chosen)
         if beside is not None:
             beside.remove()
-        beside = None if robot is None else Beside(bench, robot)
+        beside = None if robot is None else RobotBeside(bench, robot)
         bench.change()
 
     def follow(moment: Moment) -> None:
@@ -168,7 +168,7 @@ def _table(moment: Moment, other: Moment) -> Markup:
     return tag("table", head, *rows, class_="ad-table", data_armdyn="beside")
 
 
-def _answers(subject: EditedRobot, motion: Trajectory, beside: Beside) -> Markup:
+def _answers(subject: EditedRobot, motion: Trajectory, beside: RobotBeside) -> Markup:
     """How near both come to their limits along the motion, and their least times."""
     found = []
     for name, one in (("this one", subject), ("beside it", beside.subject)):

@@ -14,7 +14,7 @@ from armdyn.workbench.bench import Bench
 from armdyn.workbench.fields import Reading, note
 from armdyn.workbench.moment import Moment
 from armdyn.workbench.scene.arm import DrawnArm, Ground, add_arm, add_ground, add_light, add_springs
-from armdyn.workbench.scene.marks import Marks, Masses, Payload, TipPath, frames, names, numbers
+from armdyn.workbench.scene.marks import Marks, Masses, PayloadBall, TipTrace, frames, names, numbers
 from armdyn.workbench.scene.meshes import VisualMeshes
 from armdyn.workbench.scene.tip import (
     COLOURS,
@@ -86,7 +86,7 @@ def _marks(bench: Bench, arm: DrawnArm) -> None:
     bench.switch("Joint numbers", "The numbers joints have in every table", False, marks[0].show)
     bench.switch("Frames", of_frames, False, marks[1].show)
     bench.switch("Names", "Names of links at the origins of their frames", False, marks[2].show)
-    payload, way = Payload(bench, arm.size), TipPath(bench)
+    payload, way = PayloadBall(bench, arm.size), TipTrace(bench)
     bench.switch("Path of the tip", "Along the motion, the simulation or the log", True, way.show)
     of_loads = "What the arm carries, as a ball of aluminium with its mass"
     bench.switch("Payload", of_loads, True, payload.show)
