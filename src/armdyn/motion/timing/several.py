@@ -18,7 +18,7 @@ from armdyn.kernels.threads import call_on_ranges, get_threads, one_thread
 from armdyn.motion.trajectory import Trajectory
 from armdyn.robot import Robot
 
-THREADS = 2  # as many gain a tenth; with 16 a motion takes half as long again
+THREADS = 2  # as many gain a sixth; with 16 a motion takes half as long again
 KEPT = 16 << 20  # bytes
 
 Several: TypeAlias = list[Trajectory] | tuple[Trajectory, ...]
