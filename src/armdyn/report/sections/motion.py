@@ -294,12 +294,13 @@ def write_torques(subject: Subject) -> list[Part]:
     beyond = [one for one in exceeded(robot, subject.samples.t, tau=subject.torque) if one.kind == "torque"]
     text = f"The motion exceeds limits: {'; '.join(sentences(beyond))}."
     what = "torque contributions of each joint over time"
-    passive = passive_text(robot)
+    passive, drawn = passive_text(robot), _draw_causes(subject, found)
+    gathered = any(line.get_label() == _SMALLER for panel in drawn.axes for line in panel.lines)
     return [
         *([warning(text)] if beyond else []),
         *([warning(passive[:1].upper() + passive[1:] + ".")] if passive else []),
         _peaks_table(subject),
-        Picture(_draw_causes(subject, found), what, _caption(robot, largest)),
+        Picture(drawn, what, _caption(robot, largest, gathered)),
         tag("h3", "Largest magnitude of each part"),
         _causes_table(robot, largest),
     ]
@@ -334,9 +335,11 @@ def _peaks_table(subject: Subject) -> Markup:
     return table(columns if limited else columns[:6], rows)
 
 
-def _caption(robot: Robot, largest: dict[str, np.ndarray]) -> list[str]:
+def _caption(robot: Robot, largest: dict[str, np.ndarray], gathered: bool) -> list[str]:
     caption: list[str] = ["The torque of each joint (thick grey line) and its parts, which add up to it. "]
-    caption.append(f"Several parts below {100 * _SMALLEST:g} % of a joint's largest torque are one curve. ")
+    if gathered:
+        text = f"Several parts below {100 * _SMALLEST:g} % of a joint's largest torque are one curve. "
+        caption.append(text)
     if largest:
         name = max(largest, key=lambda x: float(largest[x].max()))
         joint = int(largest[name].argmax())
