@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -128,7 +129,8 @@ def _answered(found: Share | None, least: str, own: bool) -> Markup:
         return Markup("")
     colour = "" if not found.part else " ad-bad" if found.part > _BEYOND else " ad-good"
     what = "Motion" if own else "Example motion"
-    lines = [tag("b", f"{what} {found.text}" if found.part else found.text)]
+    text, least = (re.sub(r"(?<=\d) (?=s\b)", "\u00a0", x) for x in (found.text, least))
+    lines = [tag("b", f"{what} {text}" if found.part else text)]
     lines += [tag("span", f"; {least}")] if least else []
     lines += [] if own or not found.part else [tag("span", ". Yours: in the tab Motion.")]
     return tag("div", *lines, class_=f"ad-answer{colour}", data_armdyn="answer", data_share=repr(found.part))

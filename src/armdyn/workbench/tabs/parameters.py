@@ -560,7 +560,7 @@ def _what_if(editor: Editor) -> list[ShownField]:
 
     with editor.bench.gui.add_folder("What if"):
         hint = "At the tip, beside what the description and --payload have there"
-        payload = _field(editor, "more payload [kg]", hint, lambda: editor.edits.payload.mass, load, "kg")
+        payload = _field(editor, "+ payload [kg]", hint, lambda: editor.edits.payload.mass, load, "kg")
         limits = ("torque limit", "motor torque limit")
         return [
             payload,
