@@ -67,7 +67,7 @@ def test_the_last_state_is_what_is_drawn(workbench, width, height):
     page.wait(at_rest, "the first picture", 60)
     before = canvas.screenshot()
     for k in range(20):
-        page.bench.q = page.bench.q + [0.02, -0.01, 0.03, 0, 0, 0]
+        page.bench.q = page.bench.q + np.array([0.02, -0.01, 0.03, 0, 0, 0])
         page.page.wait_for_timeout(10 * (k % 4))
     page.wait(lambda: canvas.screenshot() != before and at_rest(), "the last picture", 60)
     last = canvas.screenshot()

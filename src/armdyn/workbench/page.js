@@ -310,6 +310,13 @@
       tip.style.setProperty("--ad-shift", right ? "-100%" : "0");
     }
   }
+  // On a telephone readings are folded below the controls: opened, they come into view.
+  on("click", (event) => {
+    if (!event.target.closest?.('[aria-label^="Expand panel"]')) return;
+    const strip = () => document.querySelector('[aria-label^="Collapse panel"]')?.parentElement;
+    later(() => strip()?.scrollIntoView({ block: "start", behavior: "smooth" }), 350);
+  });
+
   let hovered = null;
   on("pointerover", (event) => { hovered = event.target instanceof Element ? event.target : null; });
 
