@@ -23,7 +23,9 @@ def switch(page, label):
     exactly = re.compile(f"^{re.escape(label)}$")
     name = page.page.locator("label").filter(has_text=exactly).locator("visible=true").first
     row = name.locator("xpath=ancestor::div[contains(@class, 'mantine-Flex-root')][1]")
-    row.locator("input[type=checkbox]").set_checked(wanted, force=True)
+    box = row.locator("input[type=checkbox]")  # which moves when tables appear above it: no mouse
+    page.wait(lambda: box.is_checked() != wanted, f"{label} as it was")
+    box.evaluate("box => box.click()")
     page.wait(lambda: known.value == wanted, label)
 
 
