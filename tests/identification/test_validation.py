@@ -3,17 +3,20 @@
 import json
 import pickle
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from armdyn import Log
+from armdyn import Log, Robot
 from armdyn.identification import IdentificationError, IdentificationWarning, identify
 from armdyn.identification.regression import solve
 from armdyn.identification.selection import CHOSEN
+from armdyn.identification.template import FrictionTerms, make_template
 from armdyn.identification.validation import Whiteness, lagged_products
 from fit_logs import moved, small_arm
 from golden_messages import golden_error, golden_warning
+from simulated_logs import log_of, motion_of, rubbing
 
 NOISE = 0.05
 KNOWN = {"friction": "plain", "damping": 0.0}
@@ -188,6 +191,25 @@ def test_summary_says_which_terms_each_joint_has_and_what_they_are_worth(arm, tr
         assert f"joint {j + 1}: {'' if own.further else 'none'}" in text
     springs = {j + 1 for j, x in enumerate(fit.model.friction) if x.spring}  # these need their offset
     assert all(x.gain > 2 * x.spread for x in fit.model.worth if x.taken and x.joint + 1 not in springs)
+
+
+def test_rotors_are_tried_where_no_combination_of_bodies_moves_as_they_do():
+    """Link 1 of an arm turns about one axis, link 2 brings its motor's inertia about axis 2 along."""
+    true = rubbing(Robot.load("elbow").with_rotors("none"), Fv=2.0, Fs=3.0)
+    model = replace(true.model, links=tuple(replace(link, motor=None) for link in true.model.links))
+    robot = Robot(model)
+    terms = FrictionTerms.plain(robot.n)
+    told = []
+    for j in range(robot.n):
+        some = np.arange(robot.n) == j
+        with_it, without = (
+            make_template(robot, replace(terms, rotor=x)).robot.base_parameters(friction=True)
+            for x in (some, some & False)
+        )
+        told.append(len(with_it.combinations) > len(without.combinations))
+    assert set(told) == {True, False}
+    fit = identify(robot, log_of(true, motion_of(true, duration=4.0)), damping=0.0, consistent=False)
+    assert [j in {x.joint for x in fit.model.worth if x.term == "rotor"} for j in range(robot.n)] == told
 
 
 def test_what_a_resting_joint_hides_is_marked(arm):

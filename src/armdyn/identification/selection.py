@@ -328,6 +328,16 @@ class Candidates:
         self.known = np.where(free, 0.0, template.prior)
         folds = folds_of_kinds(parts)
         self.products = Products.of(parts, folds, self._wide, lambda x: (x[..., :-1], x[..., -1], scale))
+        for place in self.places:
+            if any(self._is_spanned(k) for k in place.get("rotor", ())):
+                del place["rotor"]
+
+    def _is_spanned(self, k: int) -> bool:
+        """Whether columns that every model has combine to column k: it then has nothing to add to a model."""
+        at = [*self.places[-1]["base"], k]
+        G = self.products.G.sum(0)[np.ix_(at, at)]
+        (x,) = Products._solutions(G, np.arange(len(at) - 1), (0.0,))
+        return bool(G[-1, -1] - x @ G[:-1, -1] <= _TINY * G[-1, -1])
 
     def _turns_once(self, parts: Sequence[States]) -> np.ndarray:
         """(n,) bool: coordinates that can have a spring; those that turn round and round have none."""
