@@ -4,8 +4,11 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from armdyn import Robot, Trajectory, motor_loads
+from armdyn.cli import app
+from armdyn.report import default_motion
 from commands import refused, rows, run
 
 
@@ -31,6 +34,35 @@ def test_a_motion_from_a_file_and_a_wrench(tmp_path):
     text = run("motors", "planar", "--trajectory", file, "--wrench", "0, 30, 0, 0, 0, 0")
     peaks = [float(row[1]) for row in rows(text)]
     assert peaks == pytest.approx(found.peak_torque.tolist(), rel=1e-4)
+
+
+def test_another_gear_turns_the_same_motor(tmp_path):
+    """Its rotor, so k²·Im grows; limits at the joint stay, which a note says, those at the motor follow."""
+    planar = Robot.load("planar").with_symbols(kr2=160)
+    arguments = ["motors", "planar", "--gear", "link 2=160"]
+    found = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    peaks = [float(row[1]) for row in rows(found.stdout)]
+    assert peaks == pytest.approx(
+        motor_loads(planar, default_motion(planar).trajectory).peak_torque, rel=1e-4
+    )
+    assert found.stderr == (
+        "note: --gear: limits of joint 'link 2' are given there and not at the motor: no gear changes them\n"
+    )
+    limited = Robot.load("planar").with_limits(None).with_motors({"link 2": {"limits": {"torque": 40}}})
+    limited.save(tmp_path / "arm.toml")
+    run("copy", tmp_path / "arm.toml", tmp_path / "geared.toml", "--gear", "link 2=160")
+    geared = Robot.load(tmp_path / "geared.toml")
+    assert geared.name == "two-link planar arm, gear 160 at 'link 2'"
+    assert geared.drives.limits.torque[1] == 40
+    assert geared.transmission[1, 1] == 160
+    np.testing.assert_allclose(geared.inertia([0.3, 0.5]), planar.inertia([0.3, 0.5]), rtol=1e-14)
+
+
+def test_a_gear_that_a_file_does_not_know_is_not_exchanged(tmp_path, monkeypatch, capsys):
+    arm = Robot.load("planar").with_rotors("reflected").with_symbols(kr1=1, Im1=100)
+    arm.save(tmp_path / "arm.toml")
+    line = refused(monkeypatch, capsys, "motors", tmp_path / "arm.toml", "--gear", "link 1=50")
+    assert "joint 'link 1' as it counts at the joint, without its gear" in line
 
 
 def test_scaling_shows_the_motors_that_have_limits(tmp_path):

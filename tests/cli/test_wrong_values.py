@@ -39,7 +39,8 @@ WRONG = {
             ("show", "planar"),
             {"--payload": ["", "x", "1, 2", "-1", "1, 0, 0, x", "1, 0, 0, 0, -1, 0, 0, 1, 0, 1"]},
         ),
-        (("show", "arm.urdf"), {"--base": ["nosuch", ""], "--tip": ["nosuch", "base"]}),
+        (("show", "planar"), {"--gear": ["nosuch=1", "link 1", "=1", "link 1=x", "link 1=", "link 1=0"]}),
+        (("show", "arm.urdf"), {"--base": ["nosuch", ""], "--tip": ["nosuch", "base"], "--gear": ["j=2"]}),
         (("show", "arm.urdf"), {"--lock": ["nosuch=1", "j", "=1", "j=x", "j="]}),
     ],
     "study run": [
@@ -316,7 +317,7 @@ def options_with_values():
                     yield f"{name} {further}".strip(), max(parameter.opts, key=len)
 
 
-OF_ROBOTS = {"--tip", "--lock", "--payload", "--link", "--rotors", "--base"}
+OF_ROBOTS = {"--tip", "--lock", "--payload", "--gear", "--link", "--rotors", "--base"}
 OF_LOGS = {"--columns", "--units", "--zeros", "--delay", "--transmission", "--torque-constant"} | {
     *("--wrench-frame", "--delimiter", "--decimal")
 }

@@ -184,7 +184,17 @@ def test_page_of_the_workbench_names_all_tabs_in_their_order():
 def test_page_of_the_workbench_names_its_options():
     page = (ROOT / "docs" / "workbench.md").read_text("utf-8")
     options = set(re.findall(r"--[a-z]+(?:-[a-z]+)*", run("view", "--help")))
-    of_robots = {"--tip", "--lock", "--payload", "--link", "--rotors", "--base", "--repair", "--snap"}
+    of_robots = {
+        "--tip",
+        "--lock",
+        "--payload",
+        "--gear",
+        "--link",
+        "--rotors",
+        "--base",
+        "--repair",
+        "--snap",
+    }
     general = {"--help", "--browser", *of_robots}  # those of every command; --no-browser is named
     assert [name for name in sorted(options - general) if f"`{name}" not in page] == []
 

@@ -42,4 +42,4 @@ def test_half_way_the_arm_has_what_it_carries_there():
 
 def test_the_motion_says_what_the_arm_carries():
     end = "The arm carries 8 kg from 0.25 s to 0.75 s; all numbers below count it."
-    assert SUBJECT.text == f"The motion given: stations, 1 s. {end}"
+    assert SUBJECT.text == f"The motion given takes 1 s (stations). {end}"

@@ -26,10 +26,11 @@ from armdyn.report.robot_tables import links_table, motors_table
 from armdyn.report.sections.equations import write_equations
 from armdyn.report.sections.motors import write_motors
 from armdyn.report.sections.robot import write_description
-from armdyn.report.sections.summary import answers
+from armdyn.report.sections.summary import answers, beneath
 from armdyn.report.subject import Subject
 from armdyn.robot.joints import joint_limits
 from arms import quietly, slowly
+from commands import run
 from golden_messages import golden_error
 from page_checks import Elements, check_page
 
@@ -135,10 +136,74 @@ def test_the_summary_has_the_numbers_of_the_verbs(tmp_path, only):
     assert page.index('class="answers"') < page.index("<main")
 
 
+def test_a_faulty_description_alarms_on_top_and_on_the_command_line(tmp_path, only):
+    """No limit is exceeded, yet four links' bodies are impossible: three stand on top, all of them below."""
+    only("robot", "description")
+    links = [LINK | {"name": f"rod {i}", "inertia": {"xx": 0.1, "yy": 0.1, "zz": 8 + i}} for i in range(4)]
+    robot = quietly(lambda: Robot.from_dict(arm(*links)))
+    assert len(robot.warnings) == 4
+    *_, warned = answers(Subject.of(robot))
+    assert (warned.value, warned.alarming) == ("4", True)
+    page = check_page(written(robot, tmp_path))
+    head = page.words[: page.words.index("What it is made of")]
+    assert "4 things look wrong in the description" in head
+    assert [f"link 'rod {i}': principal moments" in head for i in range(4)] == [True, True, True, False]
+    assert all(f"link 'rod {i}': principal moments" in page.words for i in range(4))
+    robot.save(tmp_path / "arm.toml")
+    said = run("report", tmp_path / "arm.toml", "-o", tmp_path / "arm.html").splitlines()
+    assert said[1] == (
+        f"4 things look wrong in the description, the first 3 here; `armdyn show {tmp_path / 'arm.toml'}` "
+        "lists all"
+    )
+    assert [line.split(":")[:2] for line in said[2:]] == [["warning", f" link 'rod {i}'"] for i in range(3)]
+
+
+def test_the_summary_says_whose_motion_it_is():
+    robot = Robot.load("pendulum")
+    chosen, given = Subject.of(robot), Subject.of(robot, Trajectory.quintic([0.1], [0.45], 2.5))
+    (said,) = beneath(chosen)
+    assert "These figures are of an example motion that armdyn chose, as none was given" in said
+    assert chosen.text.startswith("No motion was given: this one is an example")
+    assert beneath(given) == ["<p>These figures are of the motion given.</p>"]
+    assert given.text == "The motion given takes 2.5 s (quintic)."
+
+
+def test_energy_that_comes_back_is_said_in_words():
+    robot = Robot.from_dict(arm(LINK))
+    down, up = (answers(Subject.of(robot, Trajectory.quintic(*x, 1.0)))[2] for x in ([1, -1], [-1, 1]))
+    assert down.value.startswith("−")
+    assert "braking gives back more than driving takes" in down.remark
+    assert "gives back more" not in up.remark
+
+
+@pytest.mark.slow
+def test_a_posture_has_no_rounding_and_a_stop_no_list(tmp_path, only):
+    only("robot", "simulation")
+    motion = Trajectory.quintic([-0.3 - 2e-16, 0.5], [0.3, 0.7], 1.0)
+    assert motion(0.5)[0][0]  # not quite zero
+    page = check_page(written(Robot.load("planar"), tmp_path, motion))
+    assert "at q = (0, 0.6) rad" in page.words
+    delta = check_page(written(Robot.load("delta"), tmp_path))
+    assert "It was not completed: it comes to a singular posture" in delta.words
+    assert "[" not in delta.words
+
+
+def test_bundled_numbers_say_where_they_come_from(planar_page):
+    """What the robot file begins with: of the limits, too."""
+    assert "torque limits of problem 7.9" in check_page(planar_page).words
+    assert "torque limits of problem 7.9" in " ".join(run("show", "planar").split())
+
+
+def test_headings_of_equations_have_the_letter_and_number_of_the_book(planar_page):
+    words = check_page(planar_page).words
+    for title in ("Equations of motion (7.42)", "Inertia matrix B (7.32)", "Coriolis matrix C (7.44)"):
+        assert title in words
+
+
 def test_numbers_of_the_book_lead_to_its_name(planar_page):
     page = check_page(planar_page)
     assert [a for a in page.all("a") if a["href"] == "#book"]
-    assert page.words.count("Robotics: Modelling, Planning and Control") == 1
+    assert page.words.count("doi:10.1007/978-1-84628-642-1") == 1
     assert cited("as (7.42) & figure 7.6") == (
         'as <a href="#book">(7.42)</a> &amp; <a href="#book">figure 7.6</a>'
     )
@@ -222,7 +287,7 @@ def test_robots_with_free_symbols_get_equations_and_a_word_about_numbers(tmp_pat
         arm({**LINK, "mass": "m1"}, symbols={"m1": "free", "g": 9.81}, gravity=[0, "-g", 0])
     )
     page = check_page(written(robot, tmp_path))
-    assert page.ids == ["robot", "description", "equations"]
+    assert page.ids == ["robot", "description", "equations", "book"]
     assert "Without a value" in page.words
     assert not page.all("img")
     assert len(page.all("math")) > 5
@@ -268,7 +333,7 @@ def test_a_given_motion_is_the_one_reported(tmp_path):
     robot = Robot.load("pendulum")
     motion = Trajectory.quintic([0.1], [0.45], 2.5)
     page = check_page(written(robot, tmp_path, motion, wrench=[10, 0, 0, 0, 0, 0]))
-    assert "The motion given: quintic, 2.5 s." in page.words
+    assert "The motion given takes 2.5 s (quintic)." in page.words
     assert "The arm exerts the given wrench on its surroundings all along." in page.words
     assert "tip wrench" in page.words
     assert "at q = (0.275) rad" in page.words

@@ -171,3 +171,10 @@ def test_messages_quote_the_beginning_of_a_small_list_that_stands_in_others_many
         with pytest.raises((ArmdynError, TypeError, ValueError), match=r"\[\[\[\[") as caught:
             call()
         assert len(str(caught.value)) < 200
+
+
+def test_load_names_the_method_for_what_it_does_not_take():
+    with pytest.raises(TypeError, match=r"no option 'payload'; .*\.with_payload\(…\) is for that$"):
+        Robot.load("planar", payload=2.0)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"no option 'colour'; allowed: base, tip, lock, repair, snap$"):
+        Robot.load("planar", colour="red")  # type: ignore[arg-type]

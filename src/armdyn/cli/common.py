@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import wraps
 from pathlib import Path
@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import numpy as np
 import typer
 
-from armdyn.cli.running import ROBOT_PANEL
+from armdyn.cli.running import ROBOT_PANEL, tell
 from armdyn.description import bundled_robots
+from armdyn.description.plausibility import gathered
 from armdyn.description.writing import SUFFIXES
 from armdyn.expression import ArmdynError, Expression, parse
 from armdyn.model import PhysicsWarning
-from armdyn.names import one_line
+from armdyn.model.edit import by_joint
+from armdyn.model.parts import MotorLimits
+from armdyn.names import listed, one_line, quoted
 from armdyn.progress import stage
 from armdyn.robot import Robot
 
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
     from armdyn.motion import Trajectory
     from armdyn.motion.timing.exceeded import Exceeded
     from armdyn.simulation.run import Run
+
+
+FIRST = 3  # warnings about a description that a verb says
 
 
 class Rotors(StrEnum):
@@ -76,6 +82,13 @@ class GivenRobot:
             metavar="NUMBERS",
         ),
     ] = None
+    gear: Annotated[
+        list[str] | None,
+        _option(
+            "Another gear behind the same motor, whose rotor, friction and limits stay; may be repeated.",
+            metavar="JOINT=RATIO",
+        ),
+    ] = None
     link: Annotated[
         str | None, _option("A link whose frame takes the place of the tip; no joint is locked.")
     ] = None
@@ -101,12 +114,14 @@ class GivenRobot:
                 self.source,
                 base=self.base,
                 tip=self.tip,
-                lock=_positions(self.lock or ()),
+                lock=_by_joint("--lock", "POSITION", self.lock),
                 repair=self.repair,
                 snap=self.snap,
             )
         if self.rotors is not None:
             robot = robot.with_rotors(self.rotors.value)
+        if self.gear:
+            robot = _geared(robot, _by_joint("--gear", "RATIO", self.gear))
         if self.link is not None:
             robot = robot.with_tip(self.link)
         return robot if self.payload is None else robot.with_payload(**_payload(self.payload))
@@ -158,20 +173,49 @@ def _payload(text: str) -> dict[str, Any]:
     return {name: x for name, x in named.items() if not isinstance(x, list) or x}
 
 
-def _positions(given: Sequence[str]) -> dict[str, Expression]:
-    """All of --lock, JOINT=POSITION each, by joint. Names may have "=" in them, positions may not."""
+def _by_joint(option: str, what: str, given: Sequence[str] | None) -> dict[str, Expression]:
+    """All of an option JOINT=NUMBER, by joint. Names may have "=" in them, numbers may not."""
     found: dict[str, Expression] = {}
-    for text in given:
+    for text in given or ():
         name, equals, value = text.rpartition("=")
         if not equals or not name:
-            raise ArmdynError(f"--lock: expected JOINT=POSITION, found '{text}'")
+            raise ArmdynError(f"{option}: expected JOINT={what}, found '{text}'")
         if name in found:
-            raise ArmdynError(f"--lock: joint '{name}' is given twice")
+            raise ArmdynError(f"{option}: joint '{name}' is given twice")
         try:
             found[name] = parse(value, ())
         except ArmdynError as error:
-            raise ArmdynError(f"--lock: {error}") from None
+            raise ArmdynError(f"{option}: {error}") from None
     return found
+
+
+def _geared(robot: Robot, gears: dict[str, Expression]) -> Robot:
+    """The robot with other gears behind its motors, and a note where no limit follows them."""
+    model, tables, unmoved = robot.model, dict[str, dict[str, Any]](), list[str]()
+    for name, gear in gears.items():
+        link = model.links[model.index[next(iter(by_joint(model, {name: gear}, "--gear")))]]
+        joint, motor = f"joint {quoted(link.joint_label)}", link.motor
+        if motor is None:
+            raise ArmdynError(
+                f"--gear: {joint} has no motor; `motor` in a robot file and with_motors give one"
+            )
+        if model.rotors == "reflected" and model.number(motor.gear) == 1:
+            raise ArmdynError(
+                f"--gear: the file gives the rotor of {joint} as it counts at the joint, without its gear; "
+                "with_motors takes both"
+            )
+        tables[name] = {"gear": gear, "inertia": {"axial": motor.axial, "transverse": motor.transverse}}
+        if motor.limits == MotorLimits() and any((link.limits.torque, link.limits.velocity)):
+            unmoved.append(joint)
+    try:
+        geared = robot.with_motors(tables, rotors=model.rotors)
+    except ArmdynError as error:
+        raise ArmdynError(f"--gear: {str(error).removeprefix('with_motors: ')}") from None
+    if unmoved:
+        where = f"{listed(unmoved)} are given there and not at the motor"
+        tell(f"note: --gear: limits of {where}: no gear changes them")
+    said = ", ".join(f"gear {gear} at {quoted(name)}" for name, gear in gears.items())
+    return Robot(replace(geared.model, name=f"{robot.name}, {said if len(gears) < 3 else 'other gears'}"))
 
 
 def motion_of(
@@ -200,6 +244,18 @@ def motion_of(
 def say(text: str) -> None:
     """Print one line, without control characters from names and paths that could act on the terminal."""
     print(one_line(text))
+
+
+def say_warnings(robot: Robot, source: str) -> None:
+    """How many things look wrong in a description, and the first of them."""
+    if not (found := robot.warnings):
+        return
+    said = gathered(found)
+    count = "1 thing looks" if len(found) == 1 else f"{len(found)} things look"
+    more = f", the first {FIRST} here; `armdyn show {source}` lists all" if len(said) > FIRST else ""
+    say(f"{count} wrong in the description{more}")
+    for text in said[:FIRST]:
+        say(f"warning: {text}")
 
 
 def say_exceeded(found: Sequence[Exceeded]) -> None:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from armdyn.cli.common import GivenRobot, takes_robot
 from armdyn.cli.terminal import table_by_columns, terminal
-from armdyn.description import bundled_robots
 from armdyn.description.dh_table import pose_text
+from armdyn.description.plausibility import gathered
+from armdyn.description.source import bundled_robots, bundled_sources
 from armdyn.expression import ArmdynError, Expression
 from armdyn.model import Inertia, Link, RobotModel, Transform
 from armdyn.model.friction import SINGLE, FrictionCoefficients
@@ -48,7 +49,7 @@ def show(robot: GivenRobot) -> None:
         elif part.rows:
             columns = zip(*([cell_text(cell) for cell in row] for row in part.rows), strict=True)
             console.print(table_by_columns(*zip(part.headings, columns, strict=True)))
-    for text in _gathered(loaded.warnings):
+    for text in gathered(loaded.warnings):
         console.print(one_line(f"warning: {text}"), style="yellow")
 
 
@@ -76,6 +77,8 @@ def _parts(robot: Robot) -> Iterator[str | RobotTable]:
         yield "symbols: " + ", ".join(values)
     if not any(value is None for _, value in model.symbols):
         yield operations_table(robot)
+    if model.source in bundled_robots():
+        yield f"where the numbers come from: {' '.join(bundled_sources(model.source))}"
 
 
 def _title(robot: Robot) -> str:
@@ -194,18 +197,6 @@ def _dh(robot: Robot) -> Iterator[str | RobotTable]:
         yield from table.footnotes
     found, empty = frames_table(robot.model), {link.name for link in _empty(robot.model)}
     yield RobotTable(found.headings, tuple(row for row in found.rows if row[0] not in empty))
-
-
-def _gathered(warnings: list[str]) -> list[str]:
-    """Warnings, with the links named together of which the same is said."""
-    found: dict[str, list[str]] = {}
-    for text in warnings:
-        name, said = text.removeprefix("link ").split(": ", 1) if text.startswith("link '") else ("", text)
-        found.setdefault(said, []).append(name)
-    return [
-        said if not names[0] else f"link{'s' if len(names) > 1 else ''} {', '.join(names)}: {said}"
-        for said, names in found.items()
-    ]
 
 
 def _following(model: RobotModel) -> Iterator[str]:

@@ -43,7 +43,7 @@ from armdyn.motion.timing.scaling import Scaled
 from armdyn.motion.timing.time_optimal import TimeOptimal
 from armdyn.motion.torques import contributions_along, torques_along
 from armdyn.motion.trajectory import Samples
-from armdyn.report.subject import default_motion
+from armdyn.report.subject import EXAMPLE, default_motion
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_limits, joint_units, passive_text, torque_unit
 
@@ -200,8 +200,8 @@ def _motion(robot: Robot, trajectory: Path | None, cycle: str | None) -> tuple[T
     given = motion_of(robot, trajectory, cycle)
     if given is None:
         chosen = default_motion(robot)
-        return chosen.trajectory, chosen.text
-    return given, f"{given.motion.label}, {given.duration:.6g} s"
+        return chosen.trajectory, f"{EXAMPLE} {chosen.text}"
+    return given, f"The motion of {trajectory or cycle} takes {given.duration:.6g} s ({given.motion.label})."
 
 
 def _write(path: Path, found: MotorLoads) -> None:

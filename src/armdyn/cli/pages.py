@@ -18,6 +18,8 @@ from armdyn.cli.common import (
     motion_of,
     name_list,
     say,
+    say_exceeded,
+    say_warnings,
     takes_robot,
     wrench_of,
 )
@@ -68,6 +70,7 @@ def report(
     With --fit the report is about what was identified, as `armdyn identify --report` writes it.
     """
     from armdyn.report import write_fit_report, write_report  # bring matplotlib: only when asked for
+    from armdyn.report.subject import Subject
 
     check_output(output, robot.source, trajectory, cycle, fit, *(log or ()))
     loaded = robot.load()
@@ -83,7 +86,12 @@ def report(
         say(f"wrote {write_fit_report(found, output, logs or None)}")
         return
     motion = motion_of(loaded, trajectory, cycle)
-    say(f"wrote {write_report(loaded, output, motion, wrench=wrench_of(wrench), live=live)}")
+    h = wrench_of(wrench)
+    say(f"wrote {write_report(loaded, output, motion, wrench=h, live=live)}")
+    say_warnings(loaded, robot.source)
+    subject = Subject.of(loaded, motion, h)
+    if not subject.free_symbols:
+        say_exceeded(subject.exceeded)
 
 
 @takes_robot

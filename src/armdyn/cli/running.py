@@ -154,7 +154,7 @@ def _one_line_warnings() -> Iterator[None]:
     """Show each warning as one line, without file name and line number."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        _tell(f"warning: {in_options(str(message))}")
+        tell(f"warning: {in_options(str(message))}")
 
     with warnings.catch_warnings():
         warnings.showwarning = show
@@ -162,11 +162,11 @@ def _one_line_warnings() -> Iterator[None]:
 
 
 def _complain(text: str) -> int:
-    _tell(f"error: {text}")
+    tell(f"error: {text}")
     return 2
 
 
-def _tell(text: str) -> None:
+def tell(text: str) -> None:
     """One line on stderr, if it can be written to."""
     try:
         print(one_line(text), file=sys.stderr, flush=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -186,6 +186,18 @@ def physics_warnings(model: RobotModel) -> list[str]:
     """One line for each thing that is impossible or looks wrong, but not what a note of the robot says."""
     angles = not any(NEARLY in note for note in model.notes)
     return [*impossible_bodies(model), *suspicions(model, angles)]
+
+
+def gathered(warnings: Sequence[str]) -> list[str]:
+    """Warnings, with the links named together of which the same is said."""
+    found: dict[str, list[str]] = {}
+    for text in warnings:
+        name, said = text.removeprefix("link ").split(": ", 1) if text.startswith("link '") else ("", text)
+        found.setdefault(said, []).append(name)
+    return [
+        said if not names[0] else f"link{'s' if len(names) > 1 else ''} {', '.join(names)}: {said}"
+        for said, names in found.items()
+    ]
 
 
 def suspicions(model: RobotModel, angles: bool = True) -> list[str]:

@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
+from itertools import groupby, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -220,3 +221,9 @@ def bundled_table(name: str) -> dict[str, Any]:
 def bundled_text(name: str) -> str:
     """The same as text, with its comments."""
     return (resources.files("armdyn.description") / "robots" / f"{name}.toml").read_text("utf-8")
+
+
+def bundled_sources(name: str) -> list[str]:
+    """Paragraphs about where the numbers of a bundled robot come from: what its file begins with."""
+    lines = [x[1:].strip() for x in takewhile(lambda x: x.startswith("#"), bundled_text(name).splitlines())]
+    return [" ".join(some) for filled, some in groupby(lines, bool) if filled]

@@ -232,7 +232,7 @@ def through_samples(t: Any, q: Any, qd: Any = None, qdd: Any = None, where: Wher
     data = (position, velocity, acceleration)
     first, last = (tuple(x[rows] for x in data) for rows in (here, there))
     instants = np.append(times[here], times[-1]) - times[0]
-    return as_motion(hermite(instants, first, last), "samples")  # type: ignore[arg-type]
+    return as_motion(hermite(instants, first, last), "through samples")  # type: ignore[arg-type]
 
 
 def _rests(x: np.ndarray) -> np.ndarray:

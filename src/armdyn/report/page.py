@@ -524,6 +524,7 @@ class Page:
     live: Live | None = None
     contents: bool = True  # whether a table of contents is beside them
     answers: Sequence[KeyFigure] = ()  # on top
+    beneath: Sequence[Markup] = ()  # what a reader should know of them
 
     def add(self, key: str, title: str, parts: Iterable[Part]) -> None:
         """A section; `key` is its id in the page."""
@@ -587,7 +588,7 @@ class Page:
             tag("style", Markup(stylesheet() + (self.live.style if self.live else ""))),
         )
         made = [] if self.made is None else [self.made.line()]
-        top = [self._summary()] if self.answers else []
+        top = [*([self._summary()] if self.answers else []), *self.beneath]
         header = tag("header", tag("h1", self.title), tag("p", self.subtitle, class_="subtitle"), *made, *top)
         live = [] if self.live is None else [self.live.body]
         link = [] if self.live is None else [self.live.link]

@@ -34,7 +34,7 @@ from armdyn.report.sections.robot import subtitle, write_description, write_oper
 from armdyn.report.sections.rotors import write_rotors
 from armdyn.report.sections.scaling import write_scaling
 from armdyn.report.sections.simulation import write_fall
-from armdyn.report.sections.summary import answers
+from armdyn.report.sections.summary import answers, beneath
 from armdyn.report.subject import Subject
 from armdyn.robot import Robot
 
@@ -126,7 +126,7 @@ def report(
         with stage("the part that moves"):
             page.live = write_live(subject)
     with stage("the summary"):
-        page.answers = answers(subject)
+        page.answers, page.beneath = answers(subject), beneath(subject)
     sections = [section for section in SECTIONS if not (section.numeric and subject.free_symbols)]
     return _filled(page, sections, subject).html()
 

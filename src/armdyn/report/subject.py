@@ -17,6 +17,7 @@ from armdyn.motion.elastic import elastic_feedforward
 from armdyn.motion.errors import MotionError
 from armdyn.motion.loads import Carried
 from armdyn.motion.motor_loads import MotorLoads
+from armdyn.motion.timing.exceeded import Exceeded, exceeded
 from armdyn.motion.timing.scaling import Scaled, scale_to_limits
 from armdyn.motion.timing.time_optimal import TimeOptimal, time_optimal
 from armdyn.motion.torques import SteadyWrench, check_robot, steady_wrench, torques_along
@@ -37,6 +38,9 @@ _SPEED = 0.8  # of a joint's limits of velocity and acceleration
 _SHARES = (1.0, 0.7, 0.5, 0.35, 0.25, 0.1, 0.03)  # of the usual span, for robots with loops
 _POSTURES = 256
 _QUINTIC = 1.875, 5.7735  # largest velocity and acceleration of a quintic over 1 in 1 s
+
+
+EXAMPLE = "No motion was given: this one is an example that armdyn chose."
 
 
 @dataclass(frozen=True)
@@ -265,8 +269,8 @@ class Subject:
     def _chosen(self) -> tuple[Trajectory, str]:
         if self.given is None:
             chosen = default_motion(self.robot)
-            return chosen.trajectory, chosen.text
-        text = f"The motion given: {self.given.motion.label}, {self.given.duration:g} s."
+            return chosen.trajectory, f"{EXAMPLE} {chosen.text}"
+        text = f"The motion given takes {self.given.duration:g} s ({self.given.motion.label})."
         return self.given, text + _carried_text(self.given.motion.loads)
 
     @property
@@ -290,6 +294,12 @@ class Subject:
     def torque(self) -> np.ndarray:
         """(N, n): the torques of the motion at its samples [N m or N]."""
         return torques_along(self.trajectory.loaded(self.robot), self.samples, self.wrench)
+
+    @cached_property
+    def exceeded(self) -> tuple[Exceeded, ...]:
+        """The limits that the motion exceeds, of joints and motors."""
+        at = self.samples
+        return tuple(exceeded(self.robot, at.t, at.q, at.qd, at.qdd, self.torque))
 
     @cached_property
     def loads(self) -> MotorLoads:

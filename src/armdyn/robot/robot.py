@@ -10,7 +10,7 @@ from importlib import import_module
 from inspect import Parameter, Signature
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, Never, Self, cast
 
 import numpy as np
 
@@ -122,14 +122,20 @@ class Robot(Shown):
         lock: Mapping[str, Number] | None = None,
         repair: bool = False,
         snap: bool = False,
+        **others: Never,
     ) -> Self:
         """A bundled robot by name; a robot file (.toml), a URDF or an MJCF file by path; or XML as a text.
 
         `tip` ends the chain (joints beside it are welded at 0, their masses count), `lock` = {joint or link:
         position} locks joints, as `locked` does. For URDF and MJCF alone: `base` is the link to stand on,
         `repair` mends what is safe to mend, `snap` makes rounded angles and axes exact. `model.notes` says
-        what was changed.
+        what was changed. Payload, rotors, limits and so on are for the `with_…` methods.
         """
+        for name in others:
+            method = f"with_{name}"
+            hint = f"; Robot.load(…).{method}(…) is for that" if hasattr(cls, method) else ""
+            options = "base, tip, lock, repair, snap"
+            raise TypeError(f"Robot.load: no option {shown(name)}; allowed: {options}{hint}")
         return cls(load(robot, Options(base, tip, lock, repair, snap)))
 
     @classmethod

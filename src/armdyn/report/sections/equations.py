@@ -22,6 +22,7 @@ from armdyn.report.page import (
     Markup,
     Part,
     TableCell,
+    cited,
     code,
     folded,
     items,
@@ -113,10 +114,20 @@ def _whole(equations: Equations) -> list[Markup]:
         part = _friction(equations) if written.title == FRICTION else written
         count = sum(len(terms) for _, terms in part.lines)
         if count > _OPEN and part.title != "Equations of motion":
-            found.append(folded(f"{part.title}: {len(part.lines)} lines, {count} terms", _block(part)))
+            title = f"{part.title} {_NUMBERS.get(part.title, '')}".rstrip()
+            found.append(folded(f"{title}: {len(part.lines)} lines, {count} terms", _block(part)))
         else:
-            found += [tag("h3", part.title), _block(part)]
+            named = join([" ", cited(_NUMBERS[part.title])]) if part.title in _NUMBERS else ""
+            found += [tag("h3", part.title, named), _block(part)]
     return found
+
+
+_NUMBERS = {
+    "Equations of motion": "(7.42)",
+    "Inertia matrix": "B (7.32)",
+    "Coriolis matrix": "C (7.44), by Christoffel symbols (7.45)",
+    "Gravity torques": "g (7.39)",
+}
 
 
 _ROWS = 14  # of a block of equations
@@ -207,9 +218,10 @@ def _outline(equations: Equations, size: int) -> list[Markup]:
             f"Multiplied out, the torques of this robot have up to {size:,} terms".replace(",", "\u202f"),
             ", too many to read here. ",
             code("armdyn derive"),
-            " writes all of them as text, LaTeX, Markdown or SymPy, with common parts named. The table "
-            "counts the terms of each entry of the inertia matrix B, of gravity g and of the whole torque, "
-            "before like terms are collected. The shortest entries are shown below it.",
+            " writes all of them as text, LaTeX, Markdown or SymPy, with common parts named. ",
+            cited("The form is (7.42), with the Coriolis matrix C (7.44) by Christoffel symbols (7.45). "),
+            "The table counts the terms of each entry of the inertia matrix B, of gravity g and of the whole "
+            "torque, before like terms are collected. The shortest entries are shown below it.",
         ),
         table(headings, rows),
         scrolling(Markup(aligned(shortest))),

@@ -29,6 +29,7 @@ from armdyn.report.page import (
     warning,
 )
 from armdyn.report.subject import Subject
+from armdyn.robot.joints import joint_limits
 
 _COLUMNS = 3
 _TITLE = 24  # letters that stand in a line over a panel
@@ -129,9 +130,13 @@ def write_motors(subject: Subject) -> list[Part]:
 def _picture(loads: MotorLoads) -> Picture:
     caption = "Torque over speed of each motor along the motion: both of one sign, the motor drives; "
     caption += "of opposite signs, it brakes. The cross is the rms of both, in the quadrant of the peaks."
-    caption += (
-        " Dashed lines are limits." if loads.limits.any else " The description gives no limits of motors."
-    )
+    if loads.limits.any:
+        caption += " Dashed lines are limits."
+    else:
+        own = joint_limits(loads.robot)
+        caption += " The description gives no limits of motors"
+        at_joints = np.isfinite([own.torque, own.velocity]).any()
+        caption += ", only of joints: these stay whatever the gear." if at_joints else "."
     return Picture(plot_motor_loads(loads), "torque over speed at the shaft of each motor", [caption])
 
 

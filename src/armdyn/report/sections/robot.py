@@ -6,6 +6,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from armdyn.description.source import bundled_robots, bundled_sources
 from armdyn.drawing.arm import draw_arm, draw_base_axes, draw_scale, label_arm, outline
 from armdyn.drawing.canvas import canvas
 from armdyn.drawing.sheet import Given
@@ -45,6 +46,7 @@ from armdyn.report.subject import Subject
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_units
 
+_ROUNDING = 1e-12  # of a position [rad or m]
 _HELPERS = 3  # links without mass from which on they stand apart
 _DIAGONAL = 3  # entries of a tensor up to which it stands in the table of links
 _KINDS = {"revolute": "R", "prismatic": "P"}
@@ -158,7 +160,7 @@ def _caption(robot: Robot, posture: Posture) -> list[str]:
         shapes.append("boxes are prismatic joints")
     caption: list[str] = [
         "The arm half-way through the motion below, at q = (",
-        join((number(x, 3) for x in posture.q), ", "),
+        join((number(x if abs(x) > _ROUNDING else 0.0, 3) for x in posture.q), ", "),
     ]
     named = ", those that follow others named" if len(robot.model.moving) > robot.n else ""
     caption.append(f") {_units(robot)}. {' and '.join(shapes).capitalize()}, numbered from the base{named}; ")
@@ -224,6 +226,11 @@ def write_description(subject: Subject) -> list[Part]:
         parts.append(tag("div", heading, items(warnings), class_="warning"))
     if model.symbols:
         parts += [tag("h3", "Symbols"), _symbols(model)]
+    if model.notes:
+        parts.append(folded("What reading and changing it did", items(model.notes)))
+    if model.source in bundled_robots():
+        parts.append(tag("h3", "Where its numbers come from"))
+        parts += [paragraph(cited(text)) for text in bundled_sources(model.source)]
     return parts
 
 

@@ -294,7 +294,8 @@ def write_fall(subject: Subject) -> list[Part]:
     text += ["The simulation accounts for all energy to ", _power_of_ten(drift)]
     text.append(" of the largest kinetic energy.")
     if not run.completed:
-        text.append(f" It was not completed: {run.message}.")
+        why, _, _ = run.message.partition(" at t = ")  # less the numbers of its last state
+        text.append(f" It was not completed: {why.partition(' (all positions: ')[0]}.")
     return [Picture(plot_energy(run), "energies of the simulated arm over time", text)]
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from armdyn.description.plausibility import gathered
 from armdyn.expression import ArmdynError
-from armdyn.motion.timing.exceeded import WITHIN, exceeded, sentences
+from armdyn.motion.timing.exceeded import WITHIN, sentences
 from armdyn.motion.timing.limits import limits_for
-from armdyn.report.page import KeyFigure, join, number
+from armdyn.report.page import KeyFigure, Markup, code, items, join, number, paragraph, tag
 from armdyn.report.subject import Subject
+
+_FIRST = 3  # warnings about the description that stand on top
 
 
 def answers(subject: Subject) -> list[KeyFigure]:
@@ -46,16 +49,16 @@ def _least_time(subject: Subject) -> KeyFigure:
 def _energy(subject: Subject) -> KeyFigure:
     loads = subject.loads
     whose = "motors" if all(loads.geared) else "motors and joints" if any(loads.geared) else "joints"
+    back = ": braking gives back more than driving takes" if loads.total_energy < 0 else ""
     lost = join(
-        [f"at the {whose}; ", number(float(loads.total_drawn), 3), " J if braking gives nothing back"]
+        [f"at the {whose}{back}; ", number(float(loads.total_drawn), 3), " J if braking gives nothing back"]
     )
     value = join([number(float(loads.total_energy), 3), " J"])
     return KeyFigure(ENERGY, value, lost, "motors" if any(loads.geared) else "motion")
 
 
 def _warnings(subject: Subject) -> KeyFigure:
-    at = subject.samples
-    beyond = len(sentences(exceeded(subject.robot, at.t, at.q, at.qd, at.qdd, subject.torque)))
+    beyond = len(sentences(subject.exceeded))
     described = len(subject.robot.warnings)
     parts = [f"{beyond} {'limit' if beyond == 1 else 'limits'} exceeded"] if beyond else []
     parts += [f"{described} in the description"] if described else []
@@ -63,7 +66,25 @@ def _warnings(subject: Subject) -> KeyFigure:
     remark = ", ".join(parts) or "no limit exceeded, nothing odd in the description"
     if not any(subject.robot.drives.geared):
         remark += "; no motors described"
-    return KeyFigure(WARNINGS, str(count) if count else "none", remark, where, bool(beyond))
+    return KeyFigure(WARNINGS, str(count) if count else "none", remark, where, bool(count))
+
+
+def beneath(subject: Subject) -> list[Markup]:
+    """Of which motion the figures are, and what looks wrong in the description: the first of it."""
+    found = []
+    if not subject.free_symbols and subject.given is not None:
+        found.append(paragraph("These figures are of the motion given."))
+    elif not subject.free_symbols:
+        which = "These figures are of an example motion that armdyn chose, as none was given: "
+        yours = (code("--trajectory"), " or ", code("--cycle"), ".")
+        found.append(paragraph(which, code("armdyn report"), " takes yours with ", *yours))
+    if warnings := subject.robot.warnings:
+        count = "1 thing looks" if len(warnings) == 1 else f"{len(warnings)} things look"
+        heading = tag("strong", f"{count} wrong in the description")
+        said = gathered(warnings)
+        shown = [*said[:_FIRST], *(["and more, listed with the description"] if len(said) > _FIRST else [])]
+        found.append(tag("div", paragraph(heading), items(shown), class_="warning"))
+    return found
 
 
 SHARE, LEAST_TIME, ENERGY, WARNINGS = "largest share of a limit", "least time", "energy", "warnings"
