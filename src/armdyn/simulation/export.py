@@ -26,7 +26,7 @@ from armdyn.program.loops import Loop
 from armdyn.program.program import Program
 from armdyn.robot import Robot
 from armdyn.robot.functions import MEANINGS, PAYLOAD
-from armdyn.robot.in_c import EXAMPLE_PAYLOAD
+from armdyn.robot.in_languages import EXAMPLE_PAYLOAD
 from armdyn.robot.joints import joint_descriptions
 from armdyn.robot.postures import random_postures
 from armdyn.simulation.actuation import Actuation, actuation

@@ -11,11 +11,14 @@ from scipy.spatial.transform import Rotation
 
 from armdyn.drawing.skeleton import gravity_in_world, skeleton
 from armdyn.drawing.solids import Kind, Mesh, Solid, Solids, SpringPlace, across, solids
+from armdyn.drawing.views import nice_below
 from armdyn.model.mechanism import FIXED_BASE
 from armdyn.robot import Robot
 from armdyn.robot.joints import JointLimits, revolute_joints
 from armdyn.workbench.bench import Bench
 from armdyn.workbench.moment import Moment
+
+_LINK = 172, 177, 185  # of links: lighter ones are white where light falls on them, as the page is
 
 
 class DrawnArm:
@@ -80,7 +83,7 @@ class DrawnArm:
         found = []
         for k, solid in enumerate(self.drawn.solids):
             name, visible = f"{path(solid.body)}/{solid.kind}_{k}", self._is_visible(solid)
-            colour = rgb(solid.colour)
+            colour = _LINK if solid.kind == "link" else rgb(solid.colour)
             piece = add_mesh(self._bench, name, solid, color=colour, flat_shading=False, visible=visible)
             found.append((solid, piece))
         return found
@@ -253,6 +256,7 @@ def tube(line: np.ndarray, radius: float, sides: int = _SIDES) -> Mesh:
 # ---- the ground, the light and where the camera stands ---------------------------------------------------
 
 _CELLS, _SECTIONS = (128, 131, 136), (118, 121, 126)  # of the grid: as far from white as from black
+_CELLS_ACROSS = 2  # an arm, at least
 _THIN = 0.6  # of the lines between cells
 _ROUND = 0.5  # of an arm's spread one way: if it is spread as far across, no side is better than another
 _HANGS = 0.15  # of the arm's size: an arm that is farther below its base hangs, with the ground below it
@@ -302,7 +306,7 @@ class Ground:
         camera = bench.server.initial_camera
         camera.position, camera.look_at = self._place("Home", _GUESS)
         camera.up, camera.fov = up, _FIELD
-        cell = float(10.0 ** np.floor(np.log10(size)) / 2)
+        cell = nice_below(size / _CELLS_ACROSS)
         self.grid.width = self.grid.height = 8 * size
         self.grid.cell_size, self.grid.section_size = cell, 2 * cell
         self.grid.position = bones.base + up * _height((bones.points - bones.base) @ up, size)
@@ -382,7 +386,7 @@ def add_light(bench: Bench) -> None:
 
     def plain() -> None:
         bench.scene.configure_environment_map(hdri=None)
-        bench.scene.add_light_ambient("/light", intensity=1.2)
+        bench.scene.add_light_ambient("/light", intensity=1.0)
 
     bench.on_unaided(plain)
 

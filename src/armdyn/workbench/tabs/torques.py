@@ -375,6 +375,8 @@ def _key(names: Iterable[str], rows: Sequence[BarRow], spans: Sequence[float], t
         found.append(tag("span", tag("s"), "limit"))
     ends = set()
     for row, span in zip(rows, spans, strict=True):
+        if not row.reach and not row.is_limited:
+            continue  # its scale shows nothing
         limited = to_limits and row.is_limited
         ends.add(f"±{100 * span / row.limit:.4g} % of the limit" if limited else f"±{span:.4g} {row.unit}")
     found += [tag("span", f"scale: {' and '.join(sorted(ends))}", class_="ad-soft")] if ends else []
