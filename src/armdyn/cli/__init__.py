@@ -17,7 +17,7 @@ from armdyn.cli.running import VerbCommand, run
 
 # Verb: its module and function, and the line that the list of verbs has for it.
 VERBS = {
-    "robots": ("robots.robots", "List the bundled robots."),
+    "robots": ("terminal.robots", "List the bundled robots."),
     "show": ("describe.show", "Show links, motors, limits, symbols, and what looks wrong."),
     "new": ("files.new", "Write a robot file from a DH table or a few questions."),
     "copy": ("files.copy", "Copy a robot to a file of your own, or convert it: TOML, URDF, MJCF."),

@@ -8,7 +8,7 @@ In the order of the flow: `robot_tables` → `page` (HTML) → `subject` (a robo
 → `sections` (of a robot's report), `fit` (those of a fit's) → `report` (the lists of sections), `notebook`;
 `exercises` writes sheets for students, `study` the page of a study.
 
-Order: robot_tables, page, fit/, subject, sections/, exercises/, notebook, report, study.
+Order: robot_tables, page, fit/, subject, sections/, exercises, notebook, report, study.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, Any
 from armdyn.drawing.errors import ReportError
 
 if TYPE_CHECKING:
-    from armdyn.report.exercises.case import random_arm
-    from armdyn.report.exercises.exercise import Exercise, exercise
+    from armdyn.report.exercises import Exercise, exercise, random_arm
     from armdyn.report.fit.estimates import plot_correlation, plot_estimates, plot_friction, plot_residuals
     from armdyn.report.fit.excitation import plot_singular_values
     from armdyn.report.fit.look import plot_look, plot_noise, plot_speeds
@@ -42,8 +41,7 @@ if TYPE_CHECKING:
     from armdyn.report.subject import default_motion
 
 _MODULES = {  # by module, the names that are found in it
-    "exercises.case": "random_arm",
-    "exercises.exercise": "Exercise exercise",
+    "exercises": "Exercise exercise random_arm",
     "fit.estimates": "plot_correlation plot_estimates plot_friction plot_residuals",
     "fit.excitation": "plot_singular_values",
     "fit.look": "plot_look plot_noise plot_speeds",

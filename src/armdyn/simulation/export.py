@@ -25,7 +25,7 @@ from armdyn.program.evaluate import evaluate
 from armdyn.program.program import Program
 from armdyn.robot import Robot
 from armdyn.robot.functions import MEANINGS, PAYLOAD
-from armdyn.robot.in_c import EXAMPLE_PAYLOAD
+from armdyn.robot.in_languages import EXAMPLE_PAYLOAD
 from armdyn.robot.joints import joint_descriptions
 from armdyn.simulation.actuation import actuation
 from armdyn.simulation.controller import Controller

@@ -383,8 +383,6 @@ def add_light(bench: Bench) -> None:
     def plain() -> None:
         bench.scene.configure_environment_map(hdri=None)
         bench.scene.add_light_ambient("/light", intensity=1.2)
-        text = "This browser draws on the processor: pictures come less often, numbers keep up."
-        bench.tell_all("Without a graphics card", text)
 
     bench.on_unaided(plain)
 
