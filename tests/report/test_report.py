@@ -174,6 +174,8 @@ def test_energy_that_comes_back_is_said_in_words():
     assert down.value.startswith("−")
     assert "braking gives back more than driving takes" in down.remark
     assert "gives back more" not in up.remark
+    level = answers(Subject.of(Robot.load("pr")))[2]  # without gravity and friction, from rest to rest
+    assert level.value == "0 J"
 
 
 @pytest.mark.slow
@@ -191,6 +193,7 @@ def test_a_posture_has_no_rounding_and_a_stop_no_list(tmp_path, only):
 def test_bundled_numbers_say_where_they_come_from(planar_page):
     """What the robot file begins with: of the limits, too."""
     assert "torque limits of problem 7.9" in check_page(planar_page).words
+    assert '<a href="#book">section 7.3.2</a>' in planar_page
     assert "torque limits of problem 7.9" in " ".join(run("show", "planar").split())
 
 

@@ -153,8 +153,8 @@ def test_the_whole_arm_is_in_view_in_other_postures(robot, rng):
     seen = reached(robot, limits, q, solids(robot))
     up, towards = np.array([0.0, 0.0, 1.0]), np.array([0.6, -0.7, 0.4])
     towards /= np.linalg.norm(towards)
-    for aspect in (0.3, 1.0, 2.5):
-        position, target = fitted(seen, towards, up, 0.75, aspect)
+    for aspect, covered in ((0.3, 0.0), (1.0, 0.0), (2.5, 0.0), (1.1, 0.15), (2.5, 0.2)):
+        position, target = fitted(seen, towards, up, 0.75, aspect, covered)
         ahead = (target - position) / np.linalg.norm(target - position)
         right = np.cross(ahead, up) / np.linalg.norm(np.cross(ahead, up))
         for _ in range(20):
@@ -163,7 +163,9 @@ def test_the_whole_arm_is_in_view_in_other_postures(robot, rng):
             points = skeleton(robot, rng.uniform(low, high)).points - position
             depth = points @ ahead
             assert depth.min() > 0
-            assert np.abs(points @ np.cross(right, ahead) / depth).max() < np.tan(0.375)
+            height = points @ np.cross(right, ahead) / depth / np.tan(0.375)
+            assert height.max() < 1
+            assert height.min() > 2 * covered - 1
             assert np.abs(points @ right / depth).max() < np.tan(0.375) * aspect
 
 

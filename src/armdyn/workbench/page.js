@@ -314,7 +314,8 @@
   on("click", (event) => {
     if (!event.target.closest?.('[aria-label^="Expand panel"]')) return;
     const strip = () => document.querySelector('[aria-label^="Collapse panel"]')?.parentElement;
-    later(() => strip()?.scrollIntoView({ block: "start", behavior: "smooth" }), 350);
+    for (const wait of [350, 1000]) // while it unfolds, and when it has
+      later(() => strip()?.scrollIntoView({ block: "start", behavior: "smooth" }), wait);
   });
 
   let hovered = null;

@@ -15,7 +15,7 @@ from armdyn.drawing.curves import colour, few, titled, zero_line
 from armdyn.drawing.errors import ReportError
 from armdyn.drawing.sheet import Given, sheet_of
 from armdyn.drawing.style import GREY, styled
-from armdyn.motion.motor_loads import MotorLoads, MotorRow
+from armdyn.motion.motor_loads import MotorLoads, MotorRow, energy_of
 from armdyn.report.page import (
     Amount,
     Heading,
@@ -183,7 +183,7 @@ def _energy_text(loads: MotorLoads) -> Markup:
     """Of all motors together."""
     return paragraph(
         "All motors together take ",
-        number(float(loads.total_energy)),
+        number(energy_of(loads)),
         " J if what comes back from braking is used again, ",
         number(float(loads.total_drawn)),
         " J if it is lost, and ",
