@@ -24,6 +24,7 @@ from armdyn.report.page import Page, cited, paragraph
 from armdyn.report.report import SECTIONS, Section
 from armdyn.report.robot_tables import links_table, motors_table
 from armdyn.report.sections.equations import write_equations
+from armdyn.report.sections.motion import write_torques
 from armdyn.report.sections.motors import write_motors
 from armdyn.report.sections.robot import write_description
 from armdyn.report.sections.summary import answers, beneath
@@ -465,3 +466,13 @@ def test_motors_are_shown_at_their_shafts_against_their_limits():
     assert "Dashed lines are limits" in words
     assert "All motors together take 371.3 J if what comes back from braking is used again, 5713 J" in words
     assert write_motors(Subject.of(Robot.load("rp"))) == []
+
+
+def test_limits_of_any_size_are_written():
+    """Such as those that somebody typed by mistake: a share that no whole number of a machine holds."""
+    table = Robot.load("planar").to_dict()
+    for link, limit in zip(table["link"], (1e-30, 1e30), strict=True):
+        link["limits"] = {"torque": limit}
+    robot = quietly(lambda: Robot.from_dict(table))
+    text = "".join(map(str, write_torques(Subject.of(robot))))
+    assert "%" in text
