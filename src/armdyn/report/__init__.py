@@ -29,10 +29,9 @@ if TYPE_CHECKING:
     from armdyn.report.fit.signals import plot_cutoffs, plot_log, plot_signals
     from armdyn.report.fit.summary import plot_prediction
     from armdyn.report.report import write_fit_report, write_look_report, write_report
-    from armdyn.report.sections.drives import plot_sizing
     from armdyn.report.sections.ellipsoids import plot_dynamic_ellipsoid, plot_ellipsoids
     from armdyn.report.sections.motion import plot_contributions, plot_strobe, plot_tip, plot_trajectory
-    from armdyn.report.sections.motors import plot_motor_loads
+    from armdyn.report.sections.motors import plot_motor_loads, plot_sizing
     from armdyn.report.sections.robot import plot_arm
     from armdyn.report.sections.rotors import plot_rotor_error
     from armdyn.report.sections.scaling import plot_path_speed, plot_scaling
@@ -48,10 +47,9 @@ _MODULES = {  # by module, the names that are found in it
     "fit.signals": "plot_cutoffs plot_log plot_signals",
     "fit.summary": "plot_prediction",
     "report": "write_fit_report write_look_report write_report",
-    "sections.drives": "plot_sizing",
     "sections.ellipsoids": "plot_dynamic_ellipsoid plot_ellipsoids",
     "sections.motion": "plot_contributions plot_strobe plot_tip plot_trajectory",
-    "sections.motors": "plot_motor_loads",
+    "sections.motors": "plot_motor_loads plot_sizing",
     "sections.robot": "plot_arm",
     "sections.rotors": "plot_rotor_error",
     "sections.scaling": "plot_path_speed plot_scaling",
