@@ -157,7 +157,7 @@ def oldest(*more):
 # ---- other systems, other processors -----------------------------------------------------------------------
 
 MACHINES = {"arm64": "aarch64"}  # Debian's name, and everyone else's
-# OpenBLAS, in NumPy, takes QEMU's processors for newer ones: then products of matrices are wrong, or it crashes.
+# OpenBLAS, in NumPy, takes processors of QEMU for newer ones: products of matrices are wrong, or it crashes.
 BLAS = {"aarch64": "ARMV8", "x86_64": "Nehalem"}
 ELF = {  # the first bytes of a program, and which of their bits count
     "aarch64": (
