@@ -72,6 +72,7 @@ $(VENV)/created:
 	  echo "armdyn needs Python 3.11 or newer, but $(PYTHON) is $$version. Try: make PYTHON=python3.12" >&2; exit 1; }
 	@echo "Creating $(VENV) with $$("$(PYTHON)" --version 2>&1)"
 	@"$(PYTHON)" -m venv --clear $(VENV)
+	@$(PIP) --upgrade pip || echo "pip stays as it is; a newer one would install in half the time" >&2
 	@touch $@
 
 $(VENV)/installed: pyproject.toml | $(VENV)/created

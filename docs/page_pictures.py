@@ -25,7 +25,7 @@ DOCS = Path(__file__).resolve().parent
 SIZE = {"width": 1280, "height": 760}
 ARGUMENTS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 LARGEST = 250_000  # bytes
-NOTE = ".mantine-Notifications-root"  # that this browser draws on the processor is not of interest here
+NOTE = ".ad-tools span"  # that this browser draws on the processor is not of interest here
 
 
 def workbench(browser: Browser, scheme: Literal["light", "dark"] = "light") -> bytes:

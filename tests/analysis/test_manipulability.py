@@ -157,3 +157,11 @@ def test_bad_postures_are_named():
         velocity_ellipsoid(Robot.load("planar3"), [0, 1])
     with golden_error(AnalysisError):
         velocity_ellipsoid(Robot.load("planar"), [0, 1]).boundary(1)
+
+
+def test_torques_without_measure_accelerate_without_end():
+    """As long as numbers reach, in proportion to them."""
+    robot, q = Robot.load("five_bar"), [2.2, 0.94]
+    one = dynamic_manipulability(robot, q).lengths
+    assert_same(dynamic_manipulability(robot, q, weights=[1e300] * 2).lengths / 1e300, one, 1e-9)
+    assert np.isinf(dynamic_manipulability(robot, q, weights=[1.7e308] * 2).lengths).all()

@@ -4,8 +4,7 @@ import re
 
 from armdyn import Robot
 from armdyn.report import exercise, random_arm
-from armdyn.report.exercises.exercise import DEFAULT
-from armdyn.report.exercises.questions import QUESTIONS
+from armdyn.report.exercises import DEFAULT, QUESTIONS
 from commands import refused, run
 
 

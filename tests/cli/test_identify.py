@@ -41,6 +41,7 @@ def test_identify_from_files(files):
     assert "small arm: parameters from data" in Path("fit.html").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_a_saved_fit_is_read_by_report(files, monkeypatch, capsys):
     plain = ("identify", "arm.toml", "first.csv", "--friction", "plain")
     assert "wrote fit.json" in run(*plain, "--save", "fit.json")

@@ -14,7 +14,7 @@ import pytest
 import armdyn
 from armdyn import DescriptionError, ExportWarning, Robot, bundled_robots
 from armdyn.description.frames import frame, numeric_rpy, rpy_of, unit_vector
-from armdyn.description.writing.xml_text import direction_text, number_text, quaternion_text
+from armdyn.description.writing.pieces import direction_text, number_text, quaternion_text
 from armdyn.expression import Expression, parse, rational
 from armdyn.model import Relation, Transform
 from arms import assert_same, generators, in_suites, law, quietly, rational_rotation, robots

@@ -16,7 +16,7 @@ from armdyn.kernels.c import commented, identifier
 from armdyn.kernels.c_package import Language, c_source
 from armdyn.program import record
 from armdyn.robot.functions import FUNCTIONS, inputs_of, usual_functions
-from armdyn.robot.in_c import WORDS
+from armdyn.robot.in_languages import WORDS
 from arms import assert_same, slowly
 from golden_messages import golden_error
 from spring_arms import sprung

@@ -1,9 +1,12 @@
 """Packages of C: CMake, compilers and processors, C++, stack, rounding, functions that need no library."""
 
 import ctypes
+import random
 import re
 import shutil
 import subprocess
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,12 +15,13 @@ from armdyn import ComputedTorque, MomentumObserver, OnlineFit, PDGravity, Robot
 from armdyn.identification import online_source
 from armdyn.kernels import c_math
 from armdyn.kernels.c import Words
-from armdyn.kernels.c_package import Language, c_source, rounding
+from armdyn.kernels.c_package import Language, c_source, reference, rounding
 from armdyn.program import record
 from armdyn.program.evaluate import evaluate
 from armdyn.program.ops import OPS
 from armdyn.simulation import controller_source, observer_source, steps_source
-from arms import slowly
+from arms import Part, Plan, law, quietly, robots, slowly, table_of
+from pid_controller import PID
 
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wdouble-promotion", "-Wshadow", "-Werror"]
 COMPILERS = {  # and what runs their programs
@@ -50,7 +54,7 @@ def rubbing():
     return Robot.from_dict({"name": "rubbing", "convention": "dh", "gravity": [0, 0, -9.81], "link": links})
 
 
-def law(kind, robot):
+def control_law(kind, robot):
     start = np.zeros(robot.n)
     motion = Trajectory.quintic(start, start + 0.3, 0.5)
     if kind == "saturated":
@@ -71,17 +75,21 @@ def source(kind, **of):
         case "five_bar" | "elastic_link":
             return Robot.load(kind).export_c(["inverse_dynamics", "forward_dynamics"], **of)
         case "law" | "saturated":
-            return controller_source(law(kind, puma), **of, inputs=["payload"])
+            return controller_source(control_law(kind, puma), **of, inputs=["payload"])
         case "observer":
             watch = MomentumObserver(puma, gain=100, step=1e-3, threshold=3, held=True)
             return observer_source(watch, **of, inputs=["payload"])
         case "online":
             return online_source(OnlineFit(planar, "payload", step=1e-3), **of)
         case "steps":
-            return steps_source(planar, [1.0, 2.0], **of)
+            return steps_source(planar, PID(planar, [0.4, 0.3], rate=500), **of)
+        case "rubbing" | "held":
+            return steps_source(puma, None if kind == "rubbing" else control_law("law", puma), **of)
+        case "closed":
+            return steps_source(Robot.load("five_bar"), [1.0, -2.0], **of)
 
 
-LAWS = ["law", "saturated", "observer", "online", "steps"]
+LAWS = ["law", "saturated", "observer", "online", "steps", "rubbing", "held", "closed"]
 KINDS = ["planar", "panda", "friction", "five_bar", "elastic_link", *LAWS]
 VARIANTS = [("double", True), ("double", False), ("float", True), ("float", False)]
 FEW = [("planar", "gcc", "float", False)]
@@ -100,10 +108,9 @@ def test_code_with_all_warnings_and_reference_vectors(tmp_path, kind, compiler, 
     library = ["-lm"] if libm else []
     for optimised in ("-O0", "-O2"):
         run(compiler, "-std=c99", optimised, *STRICT, "-c", "arm.c", cwd=tmp_path)
-        if made.test:
-            run(compiler, "-std=c99", *STRICT, "arm.o", "test_arm.c", *library, "-o", "test", cwd=tmp_path)
-            said = run(*COMPILERS[compiler], tmp_path / "test")
-            assert "FAILED" not in said
+        run(compiler, "-std=c99", *STRICT, "arm.o", "test_arm.c", *library, "-o", "test", cwd=tmp_path)
+        said = run(*COMPILERS[compiler], tmp_path / "test")
+        assert "FAILED" not in said
 
 
 USE = """
@@ -149,7 +156,7 @@ def test_two_packages_in_one_program_of_cpp(tmp_path, monkeypatch):
     """Built and tested as their READMEs say, one without libm; installed by CMake, found, called from C++."""
     need("cmake", "g++")
     planar, puma = Robot.load("planar"), Robot.load("puma560")
-    control = law("law", puma)
+    control = control_law("law", puma)
     planar.export_c(prefix="left").write(tmp_path / "left")
     controller_source(control, prefix="right", scalar="float", libm=False).write(tmp_path / "right")
     monkeypatch.setenv("CFLAGS", " ".join(STRICT))
@@ -199,21 +206,18 @@ def test_no_sanitizer_complains(tmp_path, kind):
     """Addresses and undefined behaviour, in the reference vectors."""
     need("gcc")
     for scalar, libm in (VARIANTS[0], VARIANTS[3]):
-        made = source(kind, prefix="arm", scalar=scalar, libm=libm)
-        if made.test:
-            made.write(tmp_path)
-            checks = ["-fsanitize=address,undefined,float-cast-overflow"]
-            checks += ["-fno-sanitize-recover=all"]
-            run("gcc", "-g", "-O1", *checks, "arm.c", "test_arm.c", "-lm", cwd=tmp_path)
-            run(tmp_path / "a.out")
+        source(kind, prefix="arm", scalar=scalar, libm=libm).write(tmp_path)
+        checks = ["-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=all"]
+        run("gcc", "-g", "-O1", *checks, "arm.c", "test_arm.c", "-lm", cwd=tmp_path)
+        run(tmp_path / "a.out")
 
 
-@pytest.mark.parametrize("kind", ["observer", *(slowly(x) for x in KINDS if x not in ("observer", "steps"))])
+@pytest.mark.parametrize("kind", ["steps", *(slowly(x) for x in KINDS if x != "steps")])
 def test_reference_vectors_and_wrong_code(tmp_path, kind):
     """A product made a sum, at four places: at least three are found."""
     need("gcc")
     made = source(kind, prefix="arm")
-    products = [x.start() for x in re.finditer(r" \* ", made.source)]
+    products = [x.start() for x in re.finditer(r"(?<=\w|\)) \* (?=[(\w])", made.source)]
     missed = 0
     for place in products[:: len(products) // 4][:4]:
         wrong = f"{made.source[:place]} + {made.source[place + 3 :]}"
@@ -272,6 +276,90 @@ def test_stack_that_is_taken_and_said(tmp_path, kind, compiler):
                 assert taken(sizes, name, made.header) <= most, (name, optimised)
 
 
+def arm(n, seed=3):
+    """A chain of n links with full tensors, joints that slide among them, motors anywhere with any axes."""
+    rng, names = random.Random(seed), ["base", *(f"link {k + 1}" for k in range(n))]
+    kinds = [rng.choice(("revolute", "prismatic")) for _ in range(n)]
+    parts = [
+        Part(name, parent, joint, rng.choice(names), (), True)
+        for parent, name, joint in zip(names[:-1], names[1:], kinds, strict=True)
+    ]
+    return quietly(lambda: Robot.from_dict(table_of(Plan(tuple(parts), "exact", names[-1], seed))))
+
+
+MEASURE = """
+#include "arm.h"
+#include <stdio.h>
+#include <string.h>
+#include <ucontext.h>
+
+static unsigned char stack[1 << 21];
+static ucontext_t here, there;
+ARRAYS
+static void nothing(void) { }
+FUNCTIONS
+static long taken(void (*function)(void))
+{
+    size_t k = 0;
+    memset(stack, 0xa5, sizeof stack);
+    getcontext(&there);
+    there.uc_stack.ss_sp = stack;
+    there.uc_stack.ss_size = sizeof stack;
+    there.uc_link = &here;
+    makecontext(&there, function, 0);
+    swapcontext(&here, &there);
+    while (stack[k] == 0xa5) {
+        ++k;
+    }
+    return (long)(sizeof stack - k);
+}
+
+int main(void)
+{
+    const long none = taken(nothing);
+CALLS
+    return 0;
+}
+"""
+
+
+def measured(folder, header, *command):
+    """Bytes of a stack of its own that each function changes, beside one that does nothing."""
+    arrays, functions, calls = [], [], []
+    for name, given in re.findall(r"void (\w+)\((.*?)\);", header):
+        own = [f"{name}_{k}" for k in range(given.count(",") + 1)]
+        for array, one in zip(own, given.split(", "), strict=True):
+            scalar, size = re.fullmatch(r"(?:const )?(\w+) \w+\[(\d+)\]", one).groups()
+            arrays.append(f"static {scalar} {array}[{size}];")
+        functions.append(f"static void call_{name}(void) {{ {name}({', '.join(own)}); }}")
+        calls.append(f'    printf("{name} %ld\\n", taken(call_{name}) - none);')
+    text = MEASURE.replace("ARRAYS", "\n".join(arrays)).replace("FUNCTIONS", "\n".join(functions))
+    (folder / "measure.c").write_text(text.replace("CALLS", "\n".join(calls)))
+    run(*command, "-w", "arm.c", "measure.c", "-o", "measure", cwd=folder)
+    return {name: int(size) for name, size in (line.split() for line in run(folder / "measure").splitlines())}
+
+
+SHORT = ["inverse_dynamics", "gravity", "pose", "friction"]
+FRAMES = [(1, "gcc", ("-O0", "-O2")), slowly(30, "gcc", ("-O0", "-O2")), slowly(30, "clang", ("-O0",))]
+
+
+@pytest.mark.parametrize(("n", "compiler", "levels"), [*FRAMES, slowly(1, "clang", ("-O0", "-O2"))])
+def test_stack_of_one_joint_and_of_thirty(tmp_path, n, compiler, levels):
+    """Measured while the functions run, in both types; forward dynamics of 30 joints without optimisation."""
+    need(compiler)
+    robot = arm(n)
+    for level in levels:
+        functions = SHORT if n > 1 and level != "-O0" else [*SHORT, "forward_dynamics", "inertia"]
+        for scalar in ("double", "float"):
+            made = robot.export_c(functions, prefix="arm", scalar=scalar, libm=False)
+            made.write(tmp_path)
+            said = said_stack(made.header)
+            assert len(said) == len(functions)
+            sizes = measured(tmp_path, made.header, compiler, "-std=gnu99", level)
+            assert min(sizes.values()) < max(sizes.values())
+            assert all(size <= said[name] for name, size in sizes.items()), (level, sizes, said)
+
+
 # ---- rounding ----------------------------------------------------------------------------------------------
 
 
@@ -292,31 +380,59 @@ def test_rounding_and_its_bound(robot):
             assert bound / 1000 < max(gaps) <= bound
 
 
+def in_both_types(folder, robot, functions, *level):
+    """Functions compiled in double and in float: call(name, states) gives a list of results of each."""
+    libraries = {}
+    for scalar in ("double", "float"):
+        within = folder / scalar
+        robot.export_c(functions, prefix="arm", scalar=scalar).write(within)
+        run("gcc", "-std=c99", *level, "-shared", "-fPIC", "arm.c", "-lm", "-o", "arm.so", cwd=within)
+        libraries[scalar] = ctypes.CDLL(str(within / "arm.so"))
+
+    def call(name, states):
+        program, results = robot.program(name), []
+        for scalar, kind in (("double", np.float64), ("float", np.float32)):
+            out = [np.zeros(shape, kind) for _, shape in program.outputs]
+            given = [np.ascontiguousarray(x, kind) for x in states]
+            pointers = (ctypes.c_void_p(x.ctypes.data) for x in (*given, *out))
+            getattr(libraries[scalar], f"arm_{name}")(*pointers)
+            results.append(out)
+        return results
+
+    return call
+
+
 @pytest.mark.slow
 def test_functions_of_the_panda_in_float_and_double(tmp_path):
     """The same states in both types: within the bound of rounding to float."""
     need("gcc")
-    robot, libraries = Robot.load("panda"), {}
-    for scalar in ("double", "float"):
-        folder = tmp_path / scalar
-        robot.export_c(MANY, prefix="arm", scalar=scalar).write(folder)
-        run("gcc", "-std=c99", "-O2", "-shared", "-fPIC", "arm.c", "-lm", "-o", "arm.so", cwd=folder)
-        libraries[scalar] = ctypes.CDLL(str(folder / "arm.so"))
-    rng, language = np.random.default_rng(5), Language("float")
+    robot, language = Robot.load("panda"), Language("float")
+    call, rng = in_both_types(tmp_path, robot, MANY, "-O2"), np.random.default_rng(5)
     for name in MANY:
         program = robot.program(name)
         for _ in range(50):
             states = [np.float32(rng.uniform(-2, 2, size)) for _, size in program.inputs]
-            results = {}
-            for scalar, kind in (("double", np.float64), ("float", np.float32)):
-                out = [np.zeros(shape, kind) for _, shape in program.outputs]
-                given = [np.ascontiguousarray(x, kind) for x in states]
-                pointers = (ctypes.c_void_p(x.ctypes.data) for x in (*given, *out))
-                getattr(libraries[scalar], f"arm_{name}")(*pointers)
-                results[scalar] = out
             bounds = rounding(program, [x.astype(float) for x in states], language)
-            for double, single, bound in zip(results["double"], results["float"], bounds, strict=True):
+            for double, single, bound in zip(*call(name, states), bounds, strict=True):
                 assert abs(double - single).max() <= bound
+
+
+@law(robots((1, 4)), examples=4, thorough=25)
+def test_random_arms_in_float_and_double_and_what_headers_say(robot):
+    """At the states of the test: within the share of the largest number of a result that the header says."""
+    need("gcc")
+    functions = ["inverse_dynamics", "forward_dynamics", "inertia", "pose", "regressor"]
+    header = robot.export_c(functions, prefix="arm", scalar="float").header
+    said = re.findall(r"rounding: at most (\S+) of (?:(?!void ).)*void arm_(\w+)\(", header, re.DOTALL)
+    shares = {name: float(share) for share, name in said}
+    with tempfile.TemporaryDirectory() as folder:
+        call = in_both_types(Path(folder), robot, functions, "-O1")
+        for name in functions:
+            vectors = reference(name, robot.program(name), Language("float"), {})
+            for row in range(vectors.states):
+                results = call(name, [x[row] for x in vectors.inputs.values()])
+                for double, single, whole in zip(*results, vectors.expected.values(), strict=True):
+                    assert abs(double - single).max() <= shares[name] * abs(whole).max()
 
 
 # ---- functions that need no library ------------------------------------------------------------------------

@@ -375,7 +375,7 @@ def test_second_derivatives(name, function):
         assert error(c, b) < 1e-11
 
 
-@pytest.mark.parametrize("function", [*SECOND, *PRODUCTS])
+@pytest.mark.parametrize("function", [SECOND[0], slowly(SECOND[1]), *map(slowly, PRODUCTS)])
 @over(rubbing(4), examples=1)
 def test_single_rows_of_second_derivatives_with_load_friction(function, robot):
     """Single rows by a loop, many by the program."""

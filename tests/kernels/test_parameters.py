@@ -30,7 +30,7 @@ def rows(request):
     return robot, P, robots_of(robot, P)
 
 
-SLOW = [f for f in TAKING if f.endswith("derivatives")]
+SLOW = [f for f in TAKING if f.endswith(("derivatives", "hessian_product"))]
 MARKED = [pytest.param(f, marks=pytest.mark.slow) if f in SLOW else f for f in TAKING]
 
 

@@ -135,6 +135,7 @@ def test_impossible_load_is_named():
         scale_to_limits(robot, down)
 
 
+@pytest.mark.slow
 @KINDS
 def test_limits_under_a_smooth_sign(friction):
     """Load friction helps to brake and fades near rest: a motion in least time does not count on it there."""

@@ -21,7 +21,7 @@ from armdyn.exact.printing.names import parameter_glyph
 from armdyn.exact.printing.styles import LATEX
 from armdyn.model.inertia import TENSOR_KEYS, tensor_matrix
 from armdyn.report import exercise, random_arm
-from armdyn.report.exercises.questions import QUESTIONS
+from armdyn.report.exercises import QUESTIONS
 from arms import assert_same, gradient, slowly
 from golden_messages import golden_error
 from page_checks import check_page

@@ -363,6 +363,7 @@ def test_a_robot_without_numbers_says_so(tmp_path):
     assert escape(POLICY) in text
 
 
+@pytest.mark.slow
 def test_torques_that_take_too_many_operations_are_refused(monkeypatch):
     monkeypatch.setattr("armdyn.report.sections.live._LONGEST", 100)
     with pytest.raises(ReportError, match=r"take 140 operations, too many for a page; at most 100 are"):

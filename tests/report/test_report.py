@@ -24,6 +24,7 @@ from armdyn.report.page import Page, cited, paragraph
 from armdyn.report.report import SECTIONS, Section
 from armdyn.report.robot_tables import links_table, motors_table
 from armdyn.report.sections.equations import write_equations
+from armdyn.report.sections.motion import write_torques
 from armdyn.report.sections.motors import write_motors
 from armdyn.report.sections.robot import write_description
 from armdyn.report.sections.summary import answers, beneath
@@ -174,6 +175,8 @@ def test_energy_that_comes_back_is_said_in_words():
     assert down.value.startswith("−")
     assert "braking gives back more than driving takes" in down.remark
     assert "gives back more" not in up.remark
+    level = answers(Subject.of(Robot.load("pr")))[2]  # without gravity and friction, from rest to rest
+    assert level.value == "0 J"
 
 
 @pytest.mark.slow
@@ -191,6 +194,7 @@ def test_a_posture_has_no_rounding_and_a_stop_no_list(tmp_path, only):
 def test_bundled_numbers_say_where_they_come_from(planar_page):
     """What the robot file begins with: of the limits, too."""
     assert "torque limits of problem 7.9" in check_page(planar_page).words
+    assert '<a href="#book">section 7.3.2</a>' in planar_page
     assert "torque limits of problem 7.9" in " ".join(run("show", "planar").split())
 
 
@@ -462,3 +466,13 @@ def test_motors_are_shown_at_their_shafts_against_their_limits():
     assert "Dashed lines are limits" in words
     assert "All motors together take 371.3 J if what comes back from braking is used again, 5713 J" in words
     assert write_motors(Subject.of(Robot.load("rp"))) == []
+
+
+def test_limits_of_any_size_are_written():
+    """Such as those that somebody typed by mistake: a share that no whole number of a machine holds."""
+    table = Robot.load("planar").to_dict()
+    for link, limit in zip(table["link"], (1e-30, 1e30), strict=True):
+        link["limits"] = {"torque": limit}
+    robot = quietly(lambda: Robot.from_dict(table))
+    text = "".join(map(str, write_torques(Subject.of(robot))))
+    assert "%" in text

@@ -57,12 +57,13 @@ def ran_named(path: Path, kind: str, names, torques, duration: float, outputs, t
     return np.stack([found[name] for name in outputs], -1)
 
 
-def simulated(robot: Robot, q0, torques, duration: float):
+def simulated(robot: Robot, q0, torques, duration: float, wrenches=None):
     """q, q̇ of `simulate` at every 10 ms, piece by piece, and its events."""
     torques = np.atleast_2d(torques)
+    wrenches = [None] * len(torques) if wrenches is None else wrenches
     part, q, qd, states, events = duration / len(torques), np.asarray(q0, float), np.zeros(robot.n), [], []
-    for k, tau in enumerate(torques):
-        run = simulate(robot, q, qd, part, tau, output=0.01, limits="ignore")
+    for k, (tau, wrench) in enumerate(zip(torques, wrenches, strict=True)):
+        run = simulate(robot, q, qd, part, tau, wrench=wrench, output=0.01, limits="ignore")
         assert run.completed
         both = np.concatenate([run.q, run.qd], -1)
         states.append(both if k == len(torques) - 1 else both[:-1])
@@ -94,6 +95,23 @@ def test_fmu_moves_as_simulate(planar, version, kind):
     wanted, _ = simulated(robot, [0, 0], torques, 2.0)
     found = ran(planar[version], kind, torques, 2.0, states_of(robot))
     assert np.abs(found - wanted).max() < 1e-6
+
+
+WRENCH = [f"wrench[{k + 1}]" for k in range(6)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_wrench_at_the_tip_is_that_of_simulate(planar, kind):
+    robot, tau = Robot.load("planar"), np.array([[900.0, 300.0], [200.0, 400.0]])
+    wrench = np.array([[40.0, -70.0, 5.0, 3.0, -2.0, 20.0], [-30.0, 10.0, 0.0, 0.0, 0.0, -60.0]])
+    wanted, _ = simulated(robot, [0, 0], tau, 1.0, wrench)
+    names, inputs = ["tau[1]", "tau[2]", *WRENCH], np.concatenate([tau, wrench], -1)
+    outputs = [*states_of(robot), "wrench_work"]
+    found = ran_named(planar["3.0"], kind, names, inputs, 1.0, outputs)
+    assert np.abs(found[:, :4] - wanted).max() < 1e-6
+    assert np.abs(simulated(robot, [0, 0], tau, 1.0)[0] - wanted).max() > 1e-2
+    half = simulate(robot, [0, 0], 0, 0.5, tau[0], wrench=wrench[0], output=0.01)
+    assert found[50, 4] == pytest.approx(half.wrench_work[-1], rel=1e-6)
 
 
 # ---- what is set while it runs -----------------------------------------------------------------------------
@@ -147,10 +165,12 @@ def test_outputs_are_what_the_robot_computes(planar):
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_directional_derivatives_are_differences(planar, version):
-    check_slopes(planar[version], {"q[1]": 0.3, "q[2]": -0.8, "qd[1]": 1.1, "qd[2]": 0.4, "tau[1]": 300.0})
+    start = {"q[1]": 0.3, "q[2]": -0.8, "qd[1]": 1.1, "qd[2]": 0.4, "tau[1]": 300.0, "wrench[1]": 50.0}
+    assert check_slopes(planar[version], start) > 0.95
 
 
-def check_slopes(path: Path, start) -> None:
+def check_slopes(path: Path, start) -> float:
+    """Returns how much of what is said to depend on something changes with it, in this state."""
     rng, h = np.random.default_rng(5), 1e-5
     with Instance(path, "ModelExchange", **start) as arm:
         variables = arm.description.modelVariables
@@ -169,8 +189,36 @@ def check_slopes(path: Path, start) -> None:
             arm.fmu.setContinuousStates(array(*(x + k * h * seed[: len(x)])), len(x))
             arm.set(**dict(zip(inputs, u + k * h * seed[len(x) :], strict=True)))
             at.append(np.array(arm.get(*names)))
-    wanted = (at[1] - at[0]) / (2 * h)
-    assert np.abs(found - wanted).max() < 1e-6 * np.abs(wanted).max()
+        wanted = (at[1] - at[0]) / (2 * h)
+        assert np.abs(found - wanted).max() < 1e-6 * np.abs(wanted).max()
+        return share_of_dependencies(arm, knowns)
+
+
+def share_of_dependencies(arm: "Instance", knowns) -> float:
+    """Nothing changes with what the description leaves out of its dependencies."""
+    told = {x.variable.name: x.dependencies for x in (*arm.description.outputs, *arm.description.derivatives)}
+    told = {name: {v.name for v in found} for name, found in told.items() if found is not None}
+    references = [arm.references[name] for name in told]
+    slopes = {x: arm.fmu.getDirectionalDerivative(references, [arm.references[x]], [1.0]) for x in knowns}
+    changes = {name: {x for x in knowns if slopes[x][k] != 0} for k, name in enumerate(told)}
+    assert all(changes[name] <= found for name, found in told.items())
+    assert changes["q[1]"] == told["q[1]"] == {"q[1]"}
+    assert told["qdd[1]"] != set(knowns)  # the works are states, too
+    return sum(map(len, changes.values())) / sum(map(len, told.values()))
+
+
+def test_angles_are_shown_in_degrees(planar):
+    for path in planar.values():
+        description = fmpy.read_model_description(str(path))
+        units = {x.name: x for x in description.unitDefinitions}
+        shown = {v.name: (v.unit, v.displayUnit) for v in description.modelVariables if v.displayUnit}
+        assert shown["q[1]"] == ("rad", "deg")
+        assert shown["qd[2]"] == shown["motor_velocity[1]"] == ("rad/s", "deg/s")
+        assert {unit for unit, _ in shown.values()} == {"rad", "rad/s", "rad/s2"}
+        for unit, other in shown.values():
+            (display,) = units[unit].displayUnits
+            assert display.name == other
+            assert np.radians(float(display.factor)) == pytest.approx(1.0, rel=1e-15)
 
 
 # ---- friction that sticks, joints at their limits ----------------------------------------------------------
@@ -578,9 +626,11 @@ def test_every_kind_of_robot(name, version, tmp_path):
                 assert np.abs(found[:, -1] - t).min() < 1e-6
     if robot.drives.passive == ():
         heavier, set_ = robot.with_payload(0.3), {"payload.mass": 0.3}
-        wanted, _ = simulated(heavier, arm.q0, torques[:1], 0.3)
+        wrench = np.array([[0.4, -0.3, 0.5, 0.02, 0.03, -0.01]])
+        wanted, _ = simulated(heavier, arm.q0, torques[:1], 0.3, wrench)
+        pushed = [*driven[0], *WRENCH], np.concatenate([driven[1][:1], wrench], -1)
         for kind in KINDS:
-            found = ran_named(path, kind, driven[0], driven[1][:1], 0.3, states_of(robot), 1e-12, **set_)
+            found = ran_named(path, kind, *pushed, 0.3, states_of(robot), 1e-12, **set_)
             assert np.abs(found - wanted).max() < 1e-6
 
 
@@ -597,13 +647,15 @@ def check_motion(robot: Robot, folder: Path) -> None:
     assert validate_fmu(str(path)) == []
     arm, size = arm_of(robot, None, None, 0.0), 3 + np.abs(robot.gravity(np.zeros(robot.n))).max()
     torques = size * rng.uniform(-1, 1, (4, robot.n)) @ robot.drives.given.T
+    wrenches = 0.2 * size * rng.uniform(-1, 1, (4, 6)) if arm.wrench else None
     try:
-        wanted, _ = simulated(robot, arm.q0, torques, 0.8)
+        wanted, _ = simulated(robot, arm.q0, torques, 0.8, wrenches)
     except SimulationWarning:  # it diverges, or motors turn too fast: `simulate` says so
         return
-    names = [f"tau[{i + 1}]" for i in arm.driven]
+    names = [*(f"tau[{i + 1}]" for i in arm.driven), *WRENCH[: 6 * len(arm.wrench)]]
+    inputs = np.concatenate([torques[:, arm.driven], np.zeros((4, 0)) if wrenches is None else wrenches], -1)
     for kind in KINDS:
-        found = ran_named(path, kind, names, torques[:, arm.driven], 0.8, states_of(robot), 1e-11)
+        found = ran_named(path, kind, names, inputs, 0.8, states_of(robot), 1e-11)
         assert np.abs(found - wanted).max() < 1e-6 * max(1.0, np.abs(wanted).max())
 
 

@@ -65,8 +65,9 @@ def check_learned(found, within=1e-3):
     assert found.notes == ()
 
 
-@pytest.mark.parametrize("factor", [1.2, slowly(0.8)])
-@pytest.mark.parametrize("name", [name if name in QUICK else slowly(name) for name in MOTIONS])
+@pytest.mark.slow
+@pytest.mark.parametrize("factor", [1.2, 0.8])
+@pytest.mark.parametrize("name", MOTIONS)
 def test_torques_learned_with_a_wrong_model_and_inverse_dynamics(name, factor):
     found = learned(name, factor)
     assert found.relative_errors[0] > 0.05

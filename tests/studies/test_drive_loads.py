@@ -7,7 +7,7 @@ from armdyn import Robot, Trajectory, motor_loads
 from armdyn.studies.catalogue import Pair, load_catalogue
 from armdyn.studies.drive_limits import PairTable, TorqueBounds, points
 from armdyn.studies.drive_loads import DriveLoads, DriveNumbers, Reference
-from arms import assert_same, bundled, generators, law, quietly, robots
+from arms import assert_same, bundled, generators, law, quietly, robots, slowly
 
 
 def random_catalogue(rng, motors=4, gears=3, efficiency=1.0):
@@ -90,7 +90,7 @@ def test_columns_are_the_loads_with_reflected_rotors(robot, rng):
     assert_same(found, expected, 1e-10)
 
 
-@pytest.mark.parametrize("name", ["puma560", "tx40", "fr3", "palletizer", "four_bar"])
+@pytest.mark.parametrize("name", ["puma560", slowly("tx40"), slowly("fr3"), slowly("palletizer"), "four_bar"])
 def test_columns_are_the_loads_of_bundled_robots(name):
     robot, rng = bundled(name), np.random.default_rng(1)
     if len(robot.drives) != robot.n or robot.drives.passive:

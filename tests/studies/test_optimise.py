@@ -27,6 +27,7 @@ from armdyn.studies import (
 )
 from armdyn.studies.courses import Family
 from armdyn.studies.measures import Design
+from arms import slowly
 from helpers.golden_messages import golden_error
 
 POSTURES = np.linspace(-3, 3, 25)[:, None]
@@ -206,6 +207,7 @@ def by_hand(robot: Robot, tip: TipMotion, a1: float, a2: float) -> tuple[float, 
     return square**0.5, (2 * np.sqrt(np.linalg.det(G)) / np.trace(G, axis1=1, axis2=2)).min()
 
 
+@pytest.mark.slow
 def test_lengths_for_a_path_of_the_tip_agree_with_a_grid() -> None:
     """No design of a grid that keeps the bound is better, and one of them is nearly as good."""
     robot, tip = reaching()
@@ -306,7 +308,7 @@ def test_springs_without_rest_length_balance_a_palletiser_as_by_hand() -> None:
     assert held(best.robot, q).max() < 1e-6
 
 
-@pytest.mark.parametrize("objective", [potential_spread, rms_torque])
+@pytest.mark.parametrize("objective", [potential_spread, slowly(rms_torque)])
 def test_springs_that_balance_a_palletiser_and_a_grid(objective: Any) -> None:
     """With a rest length of 0.2 m: no value of one of them is better, and torques fall to 3 %."""
     q = palletising()
@@ -323,7 +325,7 @@ def test_springs_that_balance_a_palletiser_and_a_grid(objective: Any) -> None:
     assert np.isclose(best.objective, figure(best.robot, q, objective), rtol=1e-9)
 
 
-@pytest.mark.parametrize("objective", [potential_spread, rms_torque])
+@pytest.mark.parametrize("objective", [potential_spread, slowly(rms_torque)])
 def test_gradients_of_a_palletiser_and_differences_of_its_functions(objective: Any) -> None:
     q, robot = palletising(), palletiser(0.2)
     names = [*(STRETCHED | CRANKED), "L1", "L2", "r"]  # lengths of rods that relations tie, too

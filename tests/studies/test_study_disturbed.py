@@ -52,6 +52,7 @@ def dask(**settings):
 # ---- engines -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_processes_give_the_table_of_threads_bit_for_bit(puma):
     with processes(2) as pool:
         assert same(study(weight, CASES, robot=puma, executor=pool), study(weight, CASES, robot=puma))
@@ -186,6 +187,7 @@ def wide(row):
 FULL = {"x": np.arange(400.0)}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="limits on the size of files")
 def test_a_file_that_cannot_grow_is_one_error_and_nothing_is_corrupt(tmp_path):
     """The system refuses to write more than 100 bytes into any file, from the middle of a study on."""

@@ -153,8 +153,8 @@ def test_the_whole_arm_is_in_view_in_other_postures(robot, rng):
     seen = reached(robot, limits, q, solids(robot))
     up, towards = np.array([0.0, 0.0, 1.0]), np.array([0.6, -0.7, 0.4])
     towards /= np.linalg.norm(towards)
-    for aspect in (0.3, 1.0, 2.5):
-        position, target = fitted(seen, towards, up, 0.75, aspect)
+    for aspect, covered in ((0.3, 0.0), (1.0, 0.0), (2.5, 0.0), (1.1, 0.15), (2.5, 0.2)):
+        position, target = fitted(seen, towards, up, 0.75, aspect, covered)
         ahead = (target - position) / np.linalg.norm(target - position)
         right = np.cross(ahead, up) / np.linalg.norm(np.cross(ahead, up))
         for _ in range(20):
@@ -163,7 +163,9 @@ def test_the_whole_arm_is_in_view_in_other_postures(robot, rng):
             points = skeleton(robot, rng.uniform(low, high)).points - position
             depth = points @ ahead
             assert depth.min() > 0
-            assert np.abs(points @ np.cross(right, ahead) / depth).max() < np.tan(0.375)
+            height = points @ np.cross(right, ahead) / depth / np.tan(0.375)
+            assert height.max() < 1
+            assert height.min() > 2 * covered - 1
             assert np.abs(points @ right / depth).max() < np.tan(0.375) * aspect
 
 
@@ -220,7 +222,8 @@ def test_the_answer_follows_the_robot(workbench):
     answer = page.page.locator("[data-armdyn=answer]")
     page.wait(lambda: "within its limits: 82 %" in answer.inner_text().replace("\xa0", " "), "the answer", 60)
     page.wait(lambda: "least time 0.53" in answer.inner_text(), "the least time", 60)
-    page.fill("payload [kg]", 5)
+    assert answer.inner_text().startswith("Example motion")
+    page.fill("+ payload [kg]", 5)
     page.wait(lambda: "beyond its limits" in answer.inner_text(), "the answer with a payload", 60)
     page.fill("torque limits [%]", 200)
     page.wait(lambda: "within its limits" in answer.inner_text(), "the answer with larger motors", 60)
@@ -316,6 +319,31 @@ def test_what_a_field_says_of_itself_covers_no_other(workbench):
         "e => e.closest('.mantine-Paper-root').getBoundingClientRect().left"
     )
     page.wait(lambda: (box := tip.bounding_box()) and box["x"] + box["width"] <= panel, "the tip beside")
+
+
+@pytest.mark.slow
+def test_another_robot_beside_has_the_torques_of_its_own(workbench):
+    """With its least time, which is looked for while sliders go on answering."""
+    robot, other = Robot.load("planar"), quietly(lambda: Robot.load("rmit2r"))
+    page = workbench(robot)
+    page.tab("Robot")
+    page.page.get_by_text("Beside it").click(force=True)
+    page.pick("Robot", "rmit2r")
+    table = page.page.locator("[data-armdyn=beside]")
+    table.wait_for(timeout=60_000)
+    q = np.array([0.9, 1.9])
+    page.bench.q = q
+    page.wait_for_torques(robot.inverse_dynamics(q, 0 * q, 0 * q))
+    for column, one in ((1, robot), (2, other)):
+        wanted = [f"{x:.4g}".replace("-", "−") for x in one.inverse_dynamics(q, 0 * q, 0 * q)]
+        cells = f"rows => rows.slice(1).map(row => row.children[{column}].textContent)"
+        page.wait(lambda x=cells, w=wanted: table.locator("tr").evaluate_all(x) == w, "the torques", 60)
+    motion = page.bench._bench.motion
+    for name, one in (("this one", robot), ("beside it", other)):
+        said, least = page.page.get_by_text(f"{name}:"), least_text(EditedRobot.of(one), motion, None)
+        page.wait(lambda text=least, at=said: text in at.inner_text(), f"the least time of {name}", 60)
+    page.pick("Robot", "none")
+    table.wait_for(state="detached", timeout=60_000)
 
 
 @pytest.mark.slow

@@ -53,7 +53,7 @@ def test_the_cursor_has_the_time_with_all_digits_and_no_curve():
     assert f"{np.interp(time, line.t, line.y):.4g} N m" in markup
     assert "<path" not in markup
     assert len(markup) < 600
-    assert "posed by hand" in cursor(chart(), None, "x")
+    assert "arm is elsewhere" in cursor(chart(), None, "x")
 
 
 def test_constant_and_empty_curves_can_be_drawn():

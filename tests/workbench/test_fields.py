@@ -63,6 +63,23 @@ def test_a_field_shows_what_it_took(opened):
     assert (handle.min, handle.max) == (-1.0, 1.0)
 
 
+def test_rounding_is_zero_in_sliders_and_lines(opened):
+    """Of a position such as -3e-16; a small number of another field stays."""
+    bench = opened("pendulum")
+    slider = bench.gui.add_slider("q", min=-3.0, max=3.0, step=1e-3, initial_value=1.0)
+    field = bench.fields.add(slider, "rad", limits=lambda: (-3.0, 3.0))
+    for value, shown in ((-3.3e-16, 0.0), (1e-9, 1e-9), (-0.5, -0.5)):
+        field.show(value)
+        assert slider.value == shown
+    inertia = bench.fields.add(bench.gui.add_number("I", 1.0), "kg m²")
+    inertia.show(3.3e-16)
+    assert inertia.handle.value == 3.3e-16
+    bench.change(q=[-3.3e-16], qd=[1e-9])
+    lines = bench.python()
+    assert "q = np.array([0.0])" in lines
+    assert "qd = np.array([1e-09])" in lines
+
+
 @pytest.mark.slow
 def test_what_is_typed_is_what_is_computed(workbench):
     """Signs, powers, fractions of pi, degrees, commas; limits, rubbish and nothing at all."""

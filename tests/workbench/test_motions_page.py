@@ -163,3 +163,30 @@ def test_measured_and_predicted_torques_of_a_fit(workbench):
     page.fill("Time", 2.5)
     page.wait(lambda: clock(page) is not None and abs(clock(page) - 2.5) < 1e-3, "the time")
     np.testing.assert_allclose(page.bench.q, motion(clock(page))[0], atol=1e-3)
+
+
+@pytest.mark.slow
+def test_fit_finds_the_parameters_of_an_uploaded_log(workbench, tmp_path):
+    """Of columns that the page is told about, as their names say nothing."""
+    robot = Robot.load("planar")
+    points = [[0, 0], [1, -1], [-0.5, 1], [0.8, 0.4], [0, 0]]
+    motion = Trajectory.through(points, [0, 1, 2, 3, 4], kind="quintic", step=0.01)
+    exact = Log.from_trajectory(robot, motion)
+    path, rows = tmp_path / "log.csv", np.column_stack([exact.t, exact.q, exact.tau])
+    np.savetxt(path, rows, delimiter=",", header="t,a1,a2,b1,b2", comments="")
+    page = workbench(robot)
+    page.tab("Curves")
+    page.tab("Data")
+    send(page, "Log file", path)
+    page.page.get_by_text("in the field Columns").wait_for(timeout=60_000)
+    page.page.get_by_label("Columns").fill("q=a1, a2; tau=b1, b2")
+    page.button("Read the file again")
+    page.page.wait_for_selector("[data-armdyn=residuals]", timeout=60_000)
+    page.button("Fit")
+    page.page.get_by_text("predicted by the fit").first.wait_for(timeout=300_000)
+    found = page.bench._bench.fit
+    wanted = identify(robot, Log.load(path, {"q": ["a1", "a2"], "tau": ["b1", "b2"]}))
+    assert found.training_error == wanted.training_error
+    lines = {}
+    exec(page.bench.python.replace("'log.csv'", repr(str(path))), lines)
+    assert lines["fit"].training_error == wanted.training_error

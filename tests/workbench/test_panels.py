@@ -67,7 +67,9 @@ def test_motor_side_and_wrench(workbench):
     page.pick("Torques at", "Motors")
 
     def shown():
-        return page.page.eval_on_selector_all("[data-torque]", "rows => rows.map(row => +row.dataset.torque)")
+        return page.page.eval_on_selector_all(
+            "[data-armdyn=torques] [data-torque]", "rows => rows.map(row => +row.dataset.torque)"
+        )
 
     page.wait(lambda: len(shown()) == 2, "the motors")
     assert np.abs(np.array(shown()) - np.linalg.solve(robot.transmission.T, expected)).max() < 1e-9

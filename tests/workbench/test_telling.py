@@ -63,9 +63,10 @@ def test_a_slider_in_somebodys_hand_is_left_alone_until_it_rests(bench, monkeypa
     held, free = slider(bench), slider(bench)
     following.sliders = {("q", 0): held, ("q", 1): free}
     following.touch("q", 0)
+    bench.on_calm(following)
     bench.change(q=[0.3, 0.4])
-    following(bench.moment)
-    assert (held.value, free.value) == (0.0, 0.4)
+    wait_until(lambda: free.value == 0.4, "the other slider")
+    assert held.value == 0.0
     now += 1.0
     wait_until(lambda: held.value, "the slider")
     assert held.value == 0.3
@@ -75,7 +76,11 @@ def test_following_sliders_end_where_the_arm_does(bench):
     following = FollowingSliders(bench)
     one = slider(bench)
     following.sliders = {("q", 0): one}
+    shown = []
+    bench.on_calm(following)
+    bench.on_calm(lambda moment: shown.append(moment.q[0]))
     for k in range(50):
         bench.change(q=[k / 50, 0.5])
-        following(bench.moment)
-    wait_until(lambda: one.value == 0.98, "the slider")
+        time.sleep(0.01)
+    wait_until(lambda: one.value == shown[-1] == 0.98, "the slider")
+    assert len(shown) < 30

@@ -9,7 +9,7 @@ from armdyn import Robot, contributions
 from armdyn.motion import MotorLoads
 from armdyn.robot.joints import joint_limits
 from armdyn.workbench.moment import EditedRobot, Moment
-from armdyn.workbench.tabs.torques import COLOURS, bars, joint_rows, motor_rows
+from armdyn.workbench.tabs.torques import COLOURS, bars, joint_rows, motor_rows, said_of
 from arms import assert_same, quietly, state
 from closed_chains import five_bar, reference
 from elastic_arms import geared_wrist, two_links
@@ -28,7 +28,7 @@ def moment_of(robot, seed=1, **more):
 
 
 def written(moment, rows, remarks):
-    return str.__str__(bars(moment, rows, True, remarks))
+    return str.__str__(bars(rows, True)) + str.__str__(said_of(moment, rows, True, remarks))
 
 
 def test_the_colours_are_those_of_all_causes():
@@ -100,13 +100,13 @@ def test_bars_of_one_unit_can_be_compared(qdd):
     rows, remarks = joint_rows(Limited(robot), moment)
     assert (max(row.reach / row.limit for row in rows) > 1) == bool(qdd)
     limits = [row.limit for row in rows]
-    text = str.__str__(bars(moment, rows, True, remarks))
+    text = written(moment, rows, remarks)
     sums = np.array(marks(text, "b")).ravel() - 50
     low, high = np.array(marks(text, "s")[:3]).T  # the last row has no limit
     assert np.ptp(low) < 1e-9
     assert np.ptp(high) < 1e-9
     assert_same(sums[:3], (high - 50) * [row.total / row.limit for row in rows[:3]], 1e-4)
-    by_value = np.array(marks(str.__str__(bars(moment, rows, False, remarks)), "b")).ravel() - 50
+    by_value = np.array(marks(str.__str__(bars(rows, False)), "b")).ravel() - 50
     turning = [i for i, row in enumerate(rows) if row.unit == "N m"]
     tau = np.array([rows[i].total for i in turning])
     assert_same(by_value[turning] * np.abs(tau).max(), tau * np.abs(by_value[turning]).max(), 1e-3)

@@ -279,7 +279,8 @@ def _preimage(M: np.ndarray, J: np.ndarray, beyond: float) -> tuple[np.ndarray, 
     of_J = np.linalg.svd(J, compute_uv=False)
     rank = (of_J > RANK * of_J[..., :1]).sum(-1)
     inside = np.arange(m) < rank[..., None]
-    lengths = np.where(inside, 1 / np.where(inside, s, 1.0), beyond)
+    with np.errstate(divide="ignore", over="ignore"):  # torques of 1e308 accelerate without end
+        lengths = np.where(inside, 1 / np.where(inside, s, 1.0), beyond)
     order = np.argsort(-lengths, axis=-1, kind="stable")
     axes = np.take_along_axis(Vt.swapaxes(-1, -2), order[..., None, :], -1)
     return axes, np.take_along_axis(lengths, order, -1)

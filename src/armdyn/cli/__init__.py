@@ -17,7 +17,7 @@ from armdyn.cli.running import VerbCommand, run
 
 # Verb: its module and function, and the line that the list of verbs has for it.
 VERBS = {
-    "robots": ("robots.robots", "List the bundled robots."),
+    "robots": ("terminal.robots", "List the bundled robots."),
     "show": ("describe.show", "Show links, motors, limits, symbols, and what looks wrong."),
     "new": ("files.new", "Write a robot file from a DH table or a few questions."),
     "copy": ("files.copy", "Copy a robot to a file of your own, or convert it: TOML, URDF, MJCF."),
@@ -28,7 +28,7 @@ VERBS = {
     "torque": ("motion.torque", "Compute joint torques for a state or along a motion."),
     "motors": ("motion.motors", "Compute what a motion asks of each motor, at its shaft."),
     "scale": ("motion.scale", "Retime a motion to meet the limits, or to take the least time."),
-    "size": ("size.size", "Choose motors and gears of a catalogue for duty cycles."),
+    "size": ("study.size", "Choose motors and gears of a catalogue for duty cycles."),
     "simulate": ("simulate.simulate", "Simulate the arm: free, under torques or with a controller."),
     "excite": ("identification.excite", "Find a motion that shows a robot's parameters."),
     "look": ("identification.look", "Judge logs before a fit, and say what to record next."),

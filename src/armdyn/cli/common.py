@@ -85,7 +85,8 @@ class GivenRobot:
     gear: Annotated[
         list[str] | None,
         _option(
-            "Another gear behind the same motor, whose rotor, friction and limits stay; may be repeated.",
+            "Another gear, with its sign, behind the same motor; its rotor, friction and limits stay; may be "
+            "repeated.",
             metavar="JOINT=RATIO",
         ),
     ] = None

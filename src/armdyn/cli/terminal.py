@@ -1,4 +1,7 @@
-"""Tables on the terminal."""
+"""Tables on the terminal, and the verb `robots`, which shows one.
+
+It reads robot files as tables only. Nothing here imports NumPy: a list of names does not wait for it.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from armdyn.description.source import KINDS, bundled_table
 from armdyn.names import one_line
 
 Column: TypeAlias = tuple[str, Sequence[str | Text]]  # a heading and cells
@@ -59,3 +63,22 @@ def limit_cells(limits: Iterable[float]) -> Sequence[str]:
 def add_row(table: Table, *cells: str | Text) -> None:
     """A row whose texts are shown as they are: a name may hold what rich takes for markup."""
     table.add_row(*(Text(one_line(cell)) if isinstance(cell, str) else cell for cell in cells))
+
+
+def robots() -> None:
+    """List the bundled robots, by kind."""
+    table = table_of(("name", "joints", "rotors", "robot"))
+    for kind, names in KINDS.items():
+        add_row(table, "", "", "", Text(kind, style="bold"))
+        for name, words in names.items():
+            add_row(table, name, *_cells(name), words)
+        table.add_section()
+    terminal().print(table)
+
+
+def _cells(name: str) -> tuple[str, str]:
+    """Kinds of joints and the rotor model; not loaded: a list of names does not wait for exact numbers."""
+    robot = bundled_table(name)
+    kinds = "".join({"revolute": "R", "prismatic": "P"}.get(link["joint"], "") for link in robot["link"])
+    motors = any("motor" in link for link in robot["link"])
+    return kinds, robot.get("rotors", "exact") if motors else "no motors"

@@ -118,12 +118,15 @@ class Language:
 class ReferenceVectors:
     """Inputs and the results that belong to them, by name: a row for each state, or one row for all of them.
 
-    `allowed` is how far a result may be off.
+    `allowed` is how far a result may be off. A function whose arguments are not inputs, then results, has
+    them in `call`, counts among them; `first` is what results that it reads, too, hold before.
     """
 
     inputs: Mapping[str, np.ndarray]
     expected: Mapping[str, np.ndarray]  # (states, size)
     allowed: Mapping[str, float]
+    call: Sequence[str] = ()
+    first: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def states(self) -> int:
@@ -272,7 +275,7 @@ def program_function(
 ) -> CFunction:
     """`PREFIX_NAME` of a program, tested at `given` inputs and random ones."""
     check_constants(name, program, language.scalar)
-    vectors = _reference(name, program, language, given or {})
+    vectors = reference(name, program, language, given or {})
     inputs, outputs = input_names(program), output_names(program)
     lines = [
         f"{x}[{size}]: {words.inputs[key]}"
@@ -375,7 +378,7 @@ def _alive(program: Program) -> int:
 # ---- reference vectors -------------------------------------------------------------------------------------
 
 
-def _reference(
+def reference(
     name: str, program: Program, language: Language, given: Mapping[str, np.ndarray]
 ) -> ReferenceVectors:
     """States and what the program gives there, with the rounding that is allowed."""
@@ -646,13 +649,14 @@ def _test_function(prefix: str, function: CFunction, state: CState | None, scala
     results = [x for x, place in found.items() if place == x]
     lines = [_table(scalar, x, values) for x, values in vectors.inputs.items()]
     lines += [_table("double", f"{x}_expected", values) for x, values in vectors.expected.items()]
-    lines += [f"{scalar} {x}[{sizes[x]}];" for x in results]
+    lines += [constant_array(scalar, x, values, "static") for x, values in vectors.first.items()]
+    lines += [f"{scalar} {x}[{sizes[x]}];" for x in results if x not in vectors.first]
     lines += [f"double {x}_gap = 0.0;" for x in sizes]
     lines += [f"{prefix}_state state;"] * (state is not None)
     lines += ["int row;"]
     lines += [f"{prefix}_start(&state);"] * (state is not None)
     given = [f"{x}[row]" if values.ndim == 2 else x for x, values in vectors.inputs.items()]
-    arguments = ", ".join(["&state"] * (state is not None) + given + results)
+    arguments = ", ".join(vectors.call or ["&state"] * (state is not None) + given + results)
     lines += [
         f"for (row = 0; row < {vectors.states}; ++row) {{",
         f"    {prefix}_{function.name}({arguments});",
@@ -853,6 +857,7 @@ Compile `{prefix}.c` with your program. Or with CMake: `add_subdirectory`, or `c
 
 - The error is that of rounding, to first order, as a part of the largest number of the result, at the
   states of the test: random numbers of -1 to 1, but for payloads, parameters and postures of closed loops.
+  Of functions with loops it is what the test allows.
 - The stack is what is taken if no two temporaries share a place. {library}With optimisation it
   is a fraction.
 - Nothing allocates memory, recurses or keeps anything between calls{kept}.

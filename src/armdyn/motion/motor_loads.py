@@ -113,9 +113,15 @@ def cells_of(loads: MotorLoads) -> tuple[list[str], list[list[str]]]:
     return [name for name, _ in kept], [list(row) for row in zip(*(cells for _, cells in kept), strict=True)]
 
 
+def energy_of(loads: MotorLoads) -> float:
+    """Energy of all motors of one arm [J]; zero where it is only rounding next to what they exchange."""
+    total = float(loads.total_energy)
+    return total if abs(total) > ROUNDING * (2 * float(loads.total_drawn) - total) else 0.0
+
+
 def sentences(loads: MotorLoads) -> list[str]:
     """Sentences about all motors of one arm together."""
-    total, drawn, bus = (float(x) for x in (loads.total_energy, loads.total_drawn, loads.bus_energy))
+    total, drawn, bus = energy_of(loads), float(loads.total_drawn), float(loads.bus_energy)
     energies = f"{total:.5g} J with recuperation (energy), {drawn:.5g} J without (drawn)"
     bus_text = f"{bus:.5g} J on a common bus that stores nothing"
     text = [f"energy of all motors over {loads.duration:.6g} s: {energies}, {bus_text}"]

@@ -8,7 +8,7 @@ In the order of the flow: `robot_tables` → `page` (HTML) → `subject` (a robo
 → `sections` (of a robot's report), `fit` (those of a fit's) → `report` (the lists of sections), `notebook`;
 `exercises` writes sheets for students, `study` the page of a study.
 
-Order: robot_tables, page, fit/, subject, sections/, exercises/, notebook, report, study.
+Order: robot_tables, page, fit/, subject, sections/, exercises, notebook, report, study.
 """
 
 from __future__ import annotations
@@ -22,18 +22,16 @@ from typing import TYPE_CHECKING, Any
 from armdyn.drawing.errors import ReportError
 
 if TYPE_CHECKING:
-    from armdyn.report.exercises.case import random_arm
-    from armdyn.report.exercises.exercise import Exercise, exercise
+    from armdyn.report.exercises import Exercise, exercise, random_arm
     from armdyn.report.fit.estimates import plot_correlation, plot_estimates, plot_friction, plot_residuals
     from armdyn.report.fit.excitation import plot_singular_values
     from armdyn.report.fit.look import plot_look, plot_noise, plot_speeds
     from armdyn.report.fit.signals import plot_cutoffs, plot_log, plot_signals
     from armdyn.report.fit.summary import plot_prediction
     from armdyn.report.report import write_fit_report, write_look_report, write_report
-    from armdyn.report.sections.drives import plot_sizing
     from armdyn.report.sections.ellipsoids import plot_dynamic_ellipsoid, plot_ellipsoids
     from armdyn.report.sections.motion import plot_contributions, plot_strobe, plot_tip, plot_trajectory
-    from armdyn.report.sections.motors import plot_motor_loads
+    from armdyn.report.sections.motors import plot_motor_loads, plot_sizing
     from armdyn.report.sections.robot import plot_arm
     from armdyn.report.sections.rotors import plot_rotor_error
     from armdyn.report.sections.scaling import plot_path_speed, plot_scaling
@@ -42,18 +40,16 @@ if TYPE_CHECKING:
     from armdyn.report.subject import default_motion
 
 _MODULES = {  # by module, the names that are found in it
-    "exercises.case": "random_arm",
-    "exercises.exercise": "Exercise exercise",
+    "exercises": "Exercise exercise random_arm",
     "fit.estimates": "plot_correlation plot_estimates plot_friction plot_residuals",
     "fit.excitation": "plot_singular_values",
     "fit.look": "plot_look plot_noise plot_speeds",
     "fit.signals": "plot_cutoffs plot_log plot_signals",
     "fit.summary": "plot_prediction",
     "report": "write_fit_report write_look_report write_report",
-    "sections.drives": "plot_sizing",
     "sections.ellipsoids": "plot_dynamic_ellipsoid plot_ellipsoids",
     "sections.motion": "plot_contributions plot_strobe plot_tip plot_trajectory",
-    "sections.motors": "plot_motor_loads",
+    "sections.motors": "plot_motor_loads plot_sizing",
     "sections.robot": "plot_arm",
     "sections.rotors": "plot_rotor_error",
     "sections.scaling": "plot_path_speed plot_scaling",

@@ -40,9 +40,8 @@ from armdyn.report.page import (
     tag,
 )
 from armdyn.report.robot_tables import Cell, RobotTable, limits_table
-from armdyn.report.sections.drives import plot_sizing
 from armdyn.report.sections.equations import spelled
-from armdyn.report.sections.motors import loads_table, plot_motor_loads
+from armdyn.report.sections.motors import loads_table, plot_motor_loads, plot_sizing
 from armdyn.report.sections.robot import plot_arm, subtitle
 from armdyn.report.subject import shown_posture
 from armdyn.robot import Robot

@@ -105,7 +105,7 @@ _BOOK = (
     "Robotics: Modelling, Planning and Control",
     ", Springer, 2009 (doi:10.1007/978-1-84628-642-1).",
 )
-_CITED = re.compile(r"\(7\.\d+\)|(?:figure|section) 7\.\d+")
+_CITED = re.compile(r"\(7\.\d+\)|(?:figure|section|example|problem) 7(?:\.\d+)+")
 
 
 def cited(text: str) -> Markup:
@@ -594,7 +594,7 @@ class Page:
         link = [] if self.live is None else [self.live.link]
         nav = [tag("nav", tag("p", "Contents"), *link, contents, aria_label="Contents")]
         if any('href="#book"' in content for _, _, content in self.sections):
-            text = "Numbers of equations, figures and sections such as (7.42) are those of "
+            text = "Numbers of equations, figures, sections and examples such as (7.42) are those of "
             named = paragraph(text, _BOOK[0], tag("cite", _BOOK[1]), _BOOK[2])
             body.append(tag("footer", named, id="book"))
         main = tag("main", join([*live, *body], "\n"))

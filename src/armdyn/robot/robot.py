@@ -1213,7 +1213,7 @@ class Robot(Shown):
         A C++17 wrapper, a test with reference vectors and a CMake file are in it, too.
         See docs/c-code.md; `armdyn export c` is the same in a terminal.
         """
-        from armdyn.robot.in_c import robot_in_c  # here: it asks robots
+        from armdyn.robot.in_languages import robot_in_c  # here: it asks robots
 
         return robot_in_c(self, functions, inputs, prefix, scalar, libm)
 
@@ -1235,7 +1235,7 @@ class Robot(Shown):
         functions with values computed here. With `equations`, `PREFIX_equations.m` is a script of the exact
         equations, as `equations().matlab_source()`. See docs/matlab.md; `armdyn export matlab` is the same.
         """
-        from armdyn.robot.in_matlab import robot_in_matlab  # here: it asks robots
+        from armdyn.robot.in_languages import robot_in_matlab  # here: it asks robots
 
         script = self.equations().matlab_source() if equations else None
         return robot_in_matlab(self, folder, functions, inputs, prefix, script)

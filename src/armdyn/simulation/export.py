@@ -21,23 +21,27 @@ from armdyn.kernels.c_package import (
     package,
     rounding,
 )
-from armdyn.program.evaluate import evaluate
+from armdyn.program.evaluate import evaluate, evaluate_loop
+from armdyn.program.loops import Loop
 from armdyn.program.program import Program
 from armdyn.robot import Robot
 from armdyn.robot.functions import MEANINGS, PAYLOAD
-from armdyn.robot.in_c import EXAMPLE_PAYLOAD
+from armdyn.robot.in_languages import EXAMPLE_PAYLOAD
 from armdyn.robot.joints import joint_descriptions
-from armdyn.simulation.actuation import actuation
+from armdyn.robot.postures import random_postures
+from armdyn.simulation.actuation import Actuation, actuation
 from armdyn.simulation.controller import Controller
 from armdyn.simulation.errors import SimulationError, check
 from armdyn.simulation.fixed_steps import many_steps
-from armdyn.simulation.integrand import Integrand, Sizes, check_friction, law_program
+from armdyn.simulation.integrand import Integrand, Sizes, check_friction, law_program, split
 from armdyn.simulation.laws import ALL_POSITIONS, FOLLOWERS
 from armdyn.simulation.limits import Watch
 from armdyn.simulation.observer import MomentumObserver, Observed, observer_loop
 from armdyn.simulation.steps import Stepping
+from armdyn.simulation.trace import SPEED_LIMIT
 
 SAMPLES = 8  # that a step is tested with
+STEPPED = (3, 2)  # rows that simulation steps are tested with, and steps to each
 FOLLOWERS_MEAN = "positions that follow because of loops, in their order [rad or m]"
 
 
@@ -176,8 +180,58 @@ def steps_source(
     }
     name = identifier(prefix or robot.name)
     language, title = Language(scalar, libm), f"Simulation of {robot.name}"
-    function = loop_function(name, many_steps(integrand, Watch()), language, meanings)
+    loop = many_steps(integrand, Watch())
+    vectors = _steps_vectors(robot, driven, loop, columns, language)
+    function = loop_function(name, loop, language, meanings, vectors)
     return package(title, name, joint_descriptions(robot), language, [function])
+
+
+def _steps_vectors(
+    robot: Robot, driven: Actuation, loop: Loop, columns: Stepping, language: Language
+) -> ReferenceVectors | None:
+    """A few steps from a random state, so short that errors of its speeds hardly grow; None if they do."""
+    n, w, rng = robot.n, columns.width, np.random.default_rng(7)
+    q = random_postures(robot.assembly, rng, 1)[0] if robot.model.loops else rng.uniform(-1.0, 1.0, n)
+    qd = rng.uniform(1.0, 2.0, n) * rng.choice([-1.0, 1.0], n)
+    if columns.integrand.surfaces:
+        qd[-1] = 0.0  # friction may hold this joint
+    state = np.zeros(next(x.columns for x in loop.arguments if x.name == "state"))
+    state[:n], state[columns.followers] = split(robot, robot.assembly(q) if robot.model.loops else q)
+    state[n : 2 * n], state[columns.modes], state[w] = qd, columns.integrand.directions(qd), 1.0
+    if memory := driven.memory[0].size:
+        state[-n - memory : -n] = driven.memory[0]
+    rows, every = STEPPED
+    counts = {"rows": rows, "every": every}
+    for halvings in range(7, 24):
+        h = 0.5**halvings
+        times = np.arange(2 * rows * every + 1) * (h / 2)
+        given = {"settings": np.array([[[h, SPEED_LIMIT]]]), "state": state[None, None]}
+        given |= {"constants": driven.constants()[None], "signals": driven.signals(times)}
+        if (law := driven.law) is not None:
+            due = np.resize([1.0, 0.0], rows * every)[:, None, None]
+            given |= {"gains": law.rows[None], "targets": law.targets(times[:-1:2])[:, None], "due": due}
+        sizes = {"saved": w, "held": n, "remembered": memory}
+        given |= {name: np.zeros((rows, 1, size)) for name, size in sizes.items()}
+        given = {x.name: language.rounded(given[x.name]) for x in loop.arguments}
+        found, near = ({name: x.copy() for name, x in given.items()} for _ in range(2))
+        near["state"][..., n : 2 * n] *= 1.0 + 1e-6 * rng.uniform(-1.0, 1.0, n)
+        for arguments in (found, near):
+            evaluate_loop(loop, 1, counts, arguments)
+        gap = abs(near["state"] - found["state"])[..., : 2 * n].max()
+        if found["state"][0, 0, w] == 1.0 and gap < 1e-5:
+            break
+    else:
+        return None
+    close = 1e-12 if language.scalar == "double" else 1e-4
+    written = [x.name for x in loop.arguments if x.written]
+    expected = {name: found[name].reshape(1, -1) for name in written}
+    return ReferenceVectors(
+        {name: x.ravel() for name, x in given.items() if name not in written},
+        expected,
+        {name: close * max(1.0, float(abs(x).max())) for name, x in expected.items()},
+        [*(f"{count}L" for count in counts.values()), *given],
+        {"state": given["state"].ravel()},
+    )
 
 
 def _sampled(controller: Controller) -> str:

@@ -286,11 +286,23 @@ class Arm:
             (f"tau[{i + 1}]", 0.0, f"torque of {links[i]}", _unit(joint_units(self.robot, i).torque))
             for i in self.driven
         ]
-        return found + [
+        found += [
             (f"{name}[{k + 1}]", float(x), f"{name.replace('_', ' ')} of the controller", "")
             for name, values in self.targets
             for k, x in enumerate(values)
         ]
+        return found + [
+            (f"wrench[{k + 1}]", 0.0, f"{what} that the tip exerts on its surroundings, world {x}", unit)
+            for k, (what, unit, x) in enumerate(
+                (what, unit, x) for what, unit in (("force", "N"), ("moment", "N.m")) for x in _AXES
+            )
+            if self.wrench
+        ]
+
+    @cached_property
+    def wrench(self) -> list[tuple[str, int]]:
+        """The wrench at the tip as a constant of the drive, where a link has the tip."""
+        return [("wrench", 6)] * (self.robot.mechanism.tip != FIXED_BASE)
 
     @cached_property
     def sampled(self) -> bool:
@@ -300,8 +312,8 @@ class Arm:
     def drive(self) -> Drive:
         n, own = self.robot.n, self.controller
         if own is None or self.sampled:
-            return Drive(tau_as_given, ((NUMBERS, self.count), ("tau", n))[not self.count :])
-        constants = ((NUMBERS, self.count), *own.sizes[0], *own.sizes[1])
+            return Drive(tau_as_given, ((NUMBERS, self.count), ("tau", n), *self.wrench)[not self.count :])
+        constants = ((NUMBERS, self.count), *own.sizes[0], *own.sizes[1], *self.wrench)
         return Drive(own.law, constants[not self.count :])
 
     # ---- programs --------------------------------------------------------------------------------------
@@ -338,15 +350,16 @@ class Arm:
 
     def _given(self, p: Scalars, u: Scalars, held: Scalars) -> Scalars:
         """The same over any scalar; linear in all three."""
+        told, wrench = u[: len(u) - 6 * len(self.wrench)], u[len(u) - 6 * len(self.wrench) :]
         if self.sampled:
-            return list(held)
+            return [*held, *wrench]
         if self.controller is None:
-            tau = dict(zip(self.driven, u, strict=True))
+            tau = dict(zip(self.driven, told, strict=True))
             rows = [[(j, float(k)) for j, k in enumerate(row) if k] for row in self.robot.drives.given]
-            return [sum((k * tau[j] for j, k in row if j in tau), 0.0) for row in rows]
-        told = self._told(p[len(self.settings.all) - len(self.settings.gains) :], u)
+            return [*(sum((k * tau[j] for j, k in row if j in tau), 0.0) for row in rows), *wrench]
+        named = self._told(p[len(self.settings.all) - len(self.settings.gains) :], told)
         constants, signals = self.controller.sizes
-        return [x for name, _ in (*constants, *signals) for x in told[name]]
+        return [*(x for name, _ in (*constants, *signals) for x in named[name]), *wrench]
 
     @property
     def _blocks(self) -> list[tuple[str, int]]:
@@ -360,6 +373,27 @@ class Arm:
             for name, x in named:
                 found[name] = [next(values) for _ in x]
         return found
+
+    @cached_property
+    def depends(self) -> dict[int, frozenset[int]]:
+        """The states and inputs that derivatives and outputs are computed from, by value references."""
+        first, _ = blocks_of(self)
+        n, works, inputs = self.robot.n, len(self.integrand.works), len(self.inputs)
+        none = frozenset[int]()
+        states = [frozenset([first["STATES"] + k]) for k in range(2 * n + works)]
+
+        def traced(program: Program, known: Mapping[str, Sequence[frozenset[int]]]) -> list[list[Any]]:
+            columns = [x for name, size in program.inputs for x in known.get(name, [none] * size)]
+            return program.values(columns, lambda _, *x: none.union(*x), lambda _: none)
+
+        (given,) = traced(self.given, {"u": [frozenset([first["INPUTS"] + k]) for k in range(inputs)]})
+        left = iter(given)
+        known = {name: [next(left) for _ in range(k)] for name, k in self.drive.constants if name != NUMBERS}
+        known |= {"q": states[:n], "qd": states[n : 2 * n]}
+        known[FOLLOWERS] = [none.union(*states[:n])] * self.integrand.followers
+        rate = traced(self.integrand.programs["rate"], known)
+        found = dict(enumerate([*states, *states[n : 2 * n], *rate[0], *rate[-1][:works]], first["STATES"]))
+        return found | dict(enumerate(traced(self.output_program, known)[0], first["OUTPUTS"]))
 
     @cached_property
     def law(self) -> Program:
@@ -855,6 +889,15 @@ def base_units(unit: str) -> dict[str, int]:
     return {name: power for name, power in found.items() if power}
 
 
+_DEGREES = {"rad": "deg", "rad/s": "deg/s", "rad/s2": "deg/s2"}  # how importers may show them
+
+
+def _unit_tags(unit: str) -> list[str]:
+    """The inside of a unit's element."""
+    shown = {"name": _DEGREES.get(unit), "factor": repr(180 / np.pi)}
+    return _tag("BaseUnit", base_units(unit)) + (_tag("DisplayUnit", shown) if shown["name"] else [])
+
+
 def _said(text: str) -> str:
     """A text in an attribute of XML: one line, without what XML cannot have."""
     line = re.sub(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", one_line(text))
@@ -899,7 +942,7 @@ def describe(arm: Arm, identity: str, token: str, version: str) -> str:
         root["numberOfEventIndicators"] = len(indicators)
     sources = [] if three else _tag("SourceFiles", {}, _tag("File", {"name": f"{identity}.c"}))
     units = sorted({v.unit for v in variables if v.unit})
-    unit_tags = [line for x in units for line in _tag("Unit", {"name": x}, _tag("BaseUnit", base_units(x)))]
+    unit_tags = [line for x in units for line in _tag("Unit", {"name": x}, _unit_tags(x))]
     inner = [
         *_tag(
             "ModelExchange",
@@ -917,7 +960,7 @@ def describe(arm: Arm, identity: str, token: str, version: str) -> str:
             {},
             [line for v in variables for line in (_variable3(v) if three else _variable2(v, variables))],
         ),
-        *_tag("ModelStructure", {}, _structure3(variables) if three else _structure2(variables)),
+        *_tag("ModelStructure", {}, (_structure3 if three else _structure2)(variables, arm.depends)),
     ]
     head = '<?xml version="1.0" encoding="UTF-8"?>'
     return "\n".join([head, *_tag("fmiModelDescription", root, inner), ""])
@@ -952,6 +995,7 @@ def _variable3(v: Variable) -> list[str]:
             "variability": v.variability,
             "initial": v.initial if v.causality != "input" else None,
             "unit": v.unit or None,
+            "displayUnit": _DEGREES.get(v.unit),
             "min": None if v.least == -np.inf else f"{v.least:g}",
             "derivative": v.derivative,
             "start": _start(v),
@@ -970,6 +1014,7 @@ def _variable2(v: Variable, variables: Sequence[Variable]) -> list[str]:
     index = {x.reference: k + 1 for k, x in enumerate(variables)}
     own = {
         "unit": v.unit or None,
+        "displayUnit": _DEGREES.get(v.unit),
         "min": None if v.least == -np.inf else f"{v.least:g}",
         "start": _start(v),
         "derivative": None if v.derivative is None else index[v.derivative],
@@ -990,28 +1035,39 @@ def _unknown(v: Variable) -> bool:
     return v.initial == "calculated" and (v.causality == "output" or v.derivative is not None)
 
 
-def _structure3(variables: Sequence[Variable]) -> list[str]:
-    def rows(name: str, kind: Callable[[Variable], bool]) -> list[str]:
-        return [line for v in variables if kind(v) for line in _tag(name, {"valueReference": v.reference})]
+def _structure3(variables: Sequence[Variable], depends: Mapping[int, frozenset[int]]) -> list[str]:
+    def rows(name: str, kind: Callable[[Variable], bool], known: bool = False) -> list[str]:
+        found = list[str]()
+        for v in variables:
+            if kind(v):
+                on = depends.get(v.reference) if known else None
+                told = None if on is None else " ".join(map(str, sorted(on)))
+                found += _tag(name, {"valueReference": v.reference, "dependencies": told})
+        return found
 
     return [
-        *rows("Output", lambda v: v.causality == "output"),
-        *rows("ContinuousStateDerivative", lambda v: v.derivative is not None),
+        *rows("Output", lambda v: v.causality == "output", known=True),
+        *rows("ContinuousStateDerivative", lambda v: v.derivative is not None, known=True),
         *rows("InitialUnknown", _unknown),
         *rows("EventIndicator", lambda v: v.name.startswith("indicator[")),
     ]
 
 
-def _structure2(variables: Sequence[Variable]) -> list[str]:
-    def rows(name: str, kind: Callable[[Variable], bool]) -> list[str]:
-        found = [
-            line for k, v in enumerate(variables) if kind(v) for line in _tag("Unknown", {"index": k + 1})
-        ]
+def _structure2(variables: Sequence[Variable], depends: Mapping[int, frozenset[int]]) -> list[str]:
+    index = {v.reference: k + 1 for k, v in enumerate(variables)}
+
+    def rows(name: str, kind: Callable[[Variable], bool], known: bool = False) -> list[str]:
+        found = list[str]()
+        for v in variables:
+            if kind(v):
+                on = depends.get(v.reference) if known else None
+                told = None if on is None else " ".join(str(index[x]) for x in sorted(on))
+                found += _tag("Unknown", {"index": index[v.reference], "dependencies": told})
         return _tag(name, {}, found) if found else []
 
     return [
-        *rows("Outputs", lambda v: v.causality == "output"),
-        *rows("Derivatives", lambda v: v.derivative is not None),
+        *rows("Outputs", lambda v: v.causality == "output", known=True),
+        *rows("Derivatives", lambda v: v.derivative is not None, known=True),
         *rows("InitialUnknowns", _unknown),
     ]
 

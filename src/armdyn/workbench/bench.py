@@ -14,6 +14,7 @@ import tomllib
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -188,8 +189,10 @@ def literal(text: str) -> str:
 
 _LOG = logging.getLogger("armdyn.workbench")
 Listener = Callable[[Moment], None]
+_ROUNDING = 1e-14  # rad or m, and their rates: what is less is 0
 _READ = 8.0  # s: how long a note stays
 _AGAIN = 3.0  # s: what is told again within this, as by an arrow that is held down, is no news
+_CALM = 0.1  # s between readings that nobody reads while they change faster
 _UNAIDED_PACE = 0.15  # s between pictures for pages that draw without a graphics card
 
 
@@ -298,6 +301,21 @@ class Bench:
         self._listeners.append(listener)
         self._news.set()
 
+    def on_calm(self, listener: Listener) -> None:
+        """As `on_moment`, at most ten times a second: for what nobody reads while it changes faster."""
+        last = -inf
+        look_again = self.later(self.again)
+
+        def call(moment: Moment) -> None:
+            nonlocal last
+            if (since := monotonic() - last) < _CALM:
+                look_again(_CALM - since)
+                return
+            last = monotonic()
+            listener(moment)
+
+        self.on_moment(call)
+
     def again(self) -> None:
         """Have the listeners called once more, as when something was computed beside the page."""
         self._news.set()
@@ -350,6 +368,7 @@ class Bench:
             moment = self._moment
             if news:
                 self._call(self._listeners, moment)
+                self.server.flush()  # viser would collect messages for up to two frames, and leave states out
                 waiting = True
             if waiting and monotonic() >= due:
                 self._call(self._painters, moment)
@@ -444,13 +463,20 @@ class Bench:
     def python(self) -> str:
         """The lines that reproduce what is seen, the state last."""
         moment = self.moment
-        states = [f"{name} = np.array({listed(getattr(moment, name))})" for name in ("q", "qd", "qdd")]
+        states = [
+            f"{name} = np.array({listed(_plain(getattr(moment, name)))})" for name in ("q", "qd", "qdd")
+        ]
         wrench = "" if moment.wrench is None else f", wrench={listed(moment.wrench)}"
         with self.script.lock:
             self.script.say("carried", *self.player.carried_lines(moment), imports=["Inertia"])
             self.script.say("state", *states)
             self.script.say("torques", f"tau = robot.inverse_dynamics(q, qd, qdd{wrench})", "print(tau)")
             return self.script.text
+
+
+def _plain(values: np.ndarray) -> np.ndarray:
+    """The values, 0 where they are no more than rounding."""
+    return np.where(np.abs(values) > _ROUNDING, values, 0.0)
 
 
 def finite(name: str, values: np.ndarray) -> np.ndarray:
@@ -517,6 +543,11 @@ class Motions:
         self.clip = self._clip()
         if self.given:
             self.said()
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a motion that somebody gave or made, not the example that the program chose."""
+        return self._made.lines != DEFAULT
 
     def on_change(self, listener: Callable[[], None]) -> None:
         self._listeners.append(listener)

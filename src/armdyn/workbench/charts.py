@@ -21,7 +21,7 @@ from armdyn.names import one_line
 from armdyn.report.page import Markup, join, tag
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_limits, joint_units
-from armdyn.workbench.fields import FieldUnits
+from armdyn.workbench.fields import FieldUnits, four_digits
 from armdyn.workbench.moment import EditedRobot
 
 _POINTS = 600  # points of a curve
@@ -137,8 +137,7 @@ def cursor(chart: Chart, time: float | None, name: str) -> Markup:
     for panel in chart.panels:
         low, high = panel.span
         value = panel.value(time)
-        shown = 0.0 if abs(value) < 1e-9 * (high - low) else value  # below what can be seen
-        text = f"{shown:.4g} {panel.unit}"
+        text = f"{four_digits(value, 1e-9 * (high - low))} {panel.unit}"  # 0 below what can be seen
         found.append(tag("span", text, style=f"top:{top}px"))
         top += _HEAD + panel.height + _GAP
     left = min(time / chart.duration, 1.0) if chart.duration > 0 else 0.0
@@ -147,7 +146,7 @@ def cursor(chart: Chart, time: float | None, name: str) -> Markup:
 
 
 def _clock(chart: Chart, time: float | None, name: str) -> Markup:
-    shown = "posed by hand" if time is None else f"{time:.3f} s"
+    shown = "arm is elsewhere" if time is None else f"{time:.3f} s"
     return tag(
         "div",
         tag("span", one_line(name), class_="ad-name", title=one_line(name)),
@@ -168,7 +167,10 @@ def _plot(chart: Chart, panel: Panel) -> Markup:
     picture = tag(
         "svg", *drawn, viewBox=f"0 0 {_WIDTH:g} 100", preserveAspectRatio="none", role="img", aria_label=title
     )
-    ends = [tag("span", f"{x:.3g}", class_=f"ad-{end}") for x, end in ((high, "high"), (low, "low"))]
+    ends = [
+        tag("span", f"{x:.3g}".replace("-", "−"), class_=f"ad-{end}")
+        for x, end in ((high, "high"), (low, "low"))
+    ]
     return tag(
         "div",
         tag("div", title, *_limit(panel), class_="ad-plot-head", title=title),

@@ -28,6 +28,7 @@ from armdyn.workbench.moment import Holder, ViewError
 Value = float | tuple[float, ...]
 Limits = tuple[float, float]
 _DECIMALS = 9  # after the point; fields show no more than a number has, and four digits of a small one
+_ROUNDING = 1e-14  # of a slider's ends: what is less is 0
 _LONGEST = 200  # characters of what is typed
 _NOTHING = Markup("")
 
@@ -79,7 +80,9 @@ class NumberField:
         self._step, self._said = handle.step, (str(handle.label), handle.hint)
         self._held: Value = handle.value
         self._shown, self._factor = unit, 1.0  # the unit in the page, and how many of it are one
-        self._fit_decimals(handle.value)
+        if (shown := self._without_rounding(handle.value)) != handle.value:
+            handle.value = shown
+        self._fit_decimals(shown)
         handle.on_update(self._sent)
 
     @property
@@ -89,7 +92,7 @@ class NumberField:
 
     def show(self, value: Value) -> None:
         """Show a value in every page."""
-        shown = times(value, self._factor)
+        shown = self._without_rounding(times(value, self._factor))
         self._fit_decimals(shown)
         if self._ends is not None and not isinstance(value, tuple):
             low, high = (x * self._factor for x in (min(self._ends[0], value), max(self._ends[1], value)))
@@ -179,6 +182,12 @@ class NumberField:
         low, high = (x[place] if isinstance(x, tuple) else x for x in ends)
         part = 1 / self._factor
         return (-inf if low is None else part * float(low), inf if high is None else part * float(high))
+
+    def _without_rounding(self, shown: Value) -> Value:
+        """What a slider shows of a value: 0 where it is no more than rounding beside the slider's ends."""
+        if self._ends is None or isinstance(shown, tuple):
+            return shown
+        return shown if abs(shown) > _ROUNDING * self._factor * max(map(abs, self._ends)) else 0.0
 
     def _fit_decimals(self, value: Value) -> None:
         """So many decimals that a small number shows four digits."""

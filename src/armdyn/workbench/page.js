@@ -12,13 +12,14 @@
   };
 
   // A page that draws without a graphics card says so to the server, which leaves out reflections: there they take
-  // seconds to compute, so the picture that viser has for them is not read either. viser would warn of it in a box that
-  // stays; the workbench says it in a sentence. The names are those of programs that draw on the processor; smooth edges
-  // cost it a quarter of its time.
+  // seconds to compute, so the picture that viser has for them is not read either. viser would warn of it in a box over
+  // the picture; the workbench says it beside its buttons there. The names are those of programs that draw on the
+  // processor; smooth edges cost it a quarter of its time.
   const SOFTWARE = /swiftshader|llvmpipe|softpipe|software|basic render/i;
   const gl = document.createElement("canvas").getContext("webgl2");
   const said = gl && gl.getExtension("WEBGL_debug_renderer_info");
-  if (said && SOFTWARE.test(gl.getParameter(said.UNMASKED_RENDERER_WEBGL))) {
+  const unaided = Boolean(said && SOFTWARE.test(gl.getParameter(said.UNMASKED_RENDERER_WEBGL)));
+  if (unaided) {
     const plain = HTMLCanvasElement.prototype.getContext;
     HTMLCanvasElement.prototype.getContext = function (kind, options) {
       return plain.call(this, kind, /^webgl/.test(kind) ? { ...options, antialias: false } : options);
@@ -34,6 +35,33 @@
     window.fetch = (from, ...more) =>
       /^data:image\/jpeg/.test(from?.url ?? from) ? new Promise(() => {}) : read(from, ...more);
     read("UNAIDED");
+
+    // viser draws frame after frame for a quarter of a second after all that changes the scene, in case some of it comes
+    // late. On the processor that takes the time of all else, and sliders move once a frame. So one frame is drawn, and
+    // another when nothing came for a while; viser draws one a second in any case. It shows its insides for its tests.
+    const LATE = 300; // ms
+    let seen = null;
+    const plainly = (mutable) => {
+      let all = mutable.requestRender, timer = 0;
+      const one = () => {
+        const state = mutable.scene?.__r3f?.root?.getState?.();
+        return state?.invalidate ? state.invalidate() : all();
+      };
+      const ask = () => {
+        one();
+        clearTimeout(timer);
+        timer = later(one, LATE);
+      };
+      Object.defineProperty(mutable, "requestRender", { get: () => ask, set: (given) => { all = given; } });
+    };
+    Object.defineProperty(window, "__viserMutable", {
+      configurable: true, // viser deletes it
+      get: () => seen,
+      set: (mutable) => {
+        if (mutable !== seen) plainly(mutable);
+        seen = mutable;
+      },
+    });
   }
   if (gl) gl.getExtension("WEBGL_lose_context")?.loseContext();
 
@@ -211,6 +239,10 @@
         sessionStorage.setItem("armdyn-scheme", chosen);
         paint();
       });
+      if (unaided) {
+        const text = "This browser draws on the processor: pictures come less often, numbers keep up";
+        bar.append(Object.assign(document.createElement("span"), { textContent: "no graphics card", title: text }));
+      }
       document.body.append(bar);
     }
     bar.style.left = `${box.left + 10}px`;
@@ -245,15 +277,22 @@
     }, wait);
   }
 
-  /** The torque of each joint, beside the slider of its position: style sheets show it where bars are out of sight. */
+  /** The torque of each joint, beside the slider of its position: style sheets show it where bars are out of sight.
+   * And whether the arm stands at a time of the motion. */
   function beside() {
     const uuids = document.querySelector("[data-armdyn=positions]")?.dataset.uuids.split(" ") ?? [];
-    for (const row of document.querySelectorAll("[data-armdyn=torques] [data-joint]")) {
+    const rows = [...document.querySelectorAll("[data-armdyn=torques] [data-joint]")];
+    if (!rows.length) // torques at the motors are shown
+      for (const label of document.querySelectorAll("label[data-torque]")) delete label.dataset.torque;
+    for (const row of rows) {
       const label = document.querySelector(`label[for="${uuids[row.dataset.joint - 1]}"]`);
       const text = row.dataset.says;
       if (label && label.dataset.torque !== text) label.dataset.torque = text;
       label?.classList.toggle("ad-beyond", row.classList.contains("ad-over"));
     }
+    const hand = document.querySelector("[data-armdyn=hand]")?.dataset;
+    const row = rowOf(document.querySelector(`label[for="${hand?.uuid}"]`));
+    row?.classList.toggle("ad-elsewhere", "elsewhere" in hand);
   }
 
   /** What a field says of itself stands beside its panel: over the picture, not over the field above. */
@@ -264,11 +303,21 @@
       if (!panel) continue;
       const box = field.getBoundingClientRect(), right = panel.left > innerWidth - panel.right;
       tip.dataset.aside = "";
+      tip.style.width = "max-content";
+      tip.style.maxWidth = "15rem";
       tip.style.setProperty("--ad-x", `${right ? panel.left - 8 : panel.right + 8}px`);
       tip.style.setProperty("--ad-y", `${box.top + box.height / 2}px`);
       tip.style.setProperty("--ad-shift", right ? "-100%" : "0");
     }
   }
+  // On a telephone readings are folded below the controls: opened, they come into view.
+  on("click", (event) => {
+    if (!event.target.closest?.('[aria-label^="Expand panel"]')) return;
+    const strip = () => document.querySelector('[aria-label^="Collapse panel"]')?.parentElement;
+    for (const wait of [350, 1000]) // while it unfolds, and when it has
+      later(() => strip()?.scrollIntoView({ block: "start", behavior: "smooth" }), wait);
+  });
+
   let hovered = null;
   on("pointerover", (event) => { hovered = event.target instanceof Element ? event.target : null; });
 

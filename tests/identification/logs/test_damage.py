@@ -5,6 +5,7 @@ import pytest
 
 from armdyn import ArmdynError, Robot
 from armdyn.identification import IdentificationError, IdentificationWarning, Log, estimate_delay
+from arms import slowly
 from golden_messages import golden_error, golden_warning
 from recordings import arm, changed, edited, motion, recording
 
@@ -235,7 +236,7 @@ def test_a_dead_torque_is_told():
         looked_over(changed(log, tau=np.zeros_like(log.tau)))
 
 
-@pytest.mark.parametrize("late", [-0.012, 0.006, 0.03])
+@pytest.mark.parametrize("late", [slowly(-0.012), 0.006, slowly(0.03)])
 def test_a_delay_is_found_and_taken_out(late):
     log = recording(noise=0.02)
     q, qd, qdd = motion(log.t - late)
@@ -256,6 +257,7 @@ def test_a_delay_is_found_and_taken_out(late):
     np.testing.assert_allclose(delayed.at_joints(arm(), delay=late).tau, record.tau, atol=0.1 * tau.std())
 
 
+@pytest.mark.slow
 def test_no_delay_is_found_where_there_is_none():
     found = estimate_delay(arm(), recording(noise=0.02))
     assert not found.clear

@@ -14,15 +14,20 @@ import numpy as np
 
 from armdyn.description.plausibility import Freedom, freedoms, in_numbers
 from armdyn.description.writing import Export
-from armdyn.description.writing.pieces import WrittenLink, losses, motors, names, pieces, with_values
-from armdyn.description.writing.xml_text import (
+from armdyn.description.writing.pieces import (
+    WrittenLink,
     add,
     direction_text,
     document,
+    losses,
+    motors,
     name,
+    names,
     number_text,
     numbers_text,
+    pieces,
     quaternion_text,
+    with_values,
 )
 from armdyn.expression import ZERO, Expression
 from armdyn.model.closures import ClosingJoint

@@ -16,8 +16,19 @@ from armdyn.description.foreign.xml_text import UNLIMITED
 from armdyn.description.frames import numeric_rpy, rpy_of
 from armdyn.description.source import DescriptionError
 from armdyn.description.writing import Export
-from armdyn.description.writing.pieces import WrittenLink, losses, names, pieces, with_values
-from armdyn.description.writing.xml_text import add, direction_text, document, name, number_text, numbers_text
+from armdyn.description.writing.pieces import (
+    WrittenLink,
+    add,
+    direction_text,
+    document,
+    losses,
+    name,
+    names,
+    number_text,
+    numbers_text,
+    pieces,
+    with_values,
+)
 from armdyn.expression import Expression
 from armdyn.model.inertia import TENSOR_KEYS
 from armdyn.model.parts import Transform

@@ -124,4 +124,4 @@ def _motion(robot: Robot, seen: Coverage, limits: JointLimits) -> Markup:
 
 
 def _share(x: float, limit: float) -> TableCell:
-    return Amount(round(100 * x / limit), 6, "%") if np.isfinite(limit) and limit > 0 else "–"
+    return Amount(float(np.round(100 * x / limit)), 6, "%") if np.isfinite(limit) and limit > 0 else "–"

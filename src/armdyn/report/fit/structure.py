@@ -223,7 +223,7 @@ def _table(those: list[Advice]) -> Markup:
 
 def _error(error: float, size: float) -> tuple[TableCell, TableCell]:
     part = 100 * error / size if size else float("inf")
-    return Amount(error, 2), Amount(round(part), 6, "%") if part >= 1 else "< 1"
+    return Amount(error, 2), Amount(float(np.round(part)), 6, "%") if part >= 1 else "< 1"
 
 
 def _command(fit: Fit, helped: list[Advice]) -> Markup:

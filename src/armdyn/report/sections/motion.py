@@ -329,7 +329,7 @@ def _peaks_table(subject: Subject) -> Markup:
             Amount(float(when), 3, "s"),
             Amount(float(rms), 4, units.torque),
             Amount(float(limits[i]), 4, units.torque),
-            Amount(round(share), 4, "%") if np.isfinite(limits[i]) else "–",
+            Amount(float(np.round(share)), 4, "%") if np.isfinite(limits[i]) else "–",
         ]
         rows.append(row if limited else row[:6])
     return table(columns if limited else columns[:6], rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from armdyn.description.plausibility import gathered
 from armdyn.expression import ArmdynError
+from armdyn.motion.motor_loads import energy_of
 from armdyn.motion.timing.exceeded import WITHIN, sentences
 from armdyn.motion.timing.limits import limits_for
 from armdyn.report.page import KeyFigure, Markup, code, items, join, number, paragraph, tag
@@ -31,13 +32,13 @@ def _share(subject: Subject) -> KeyFigure:
     if not limits.any:
         return KeyFigure(SHARE, "–", "the description gives no limits", "description")
     share, limit, sample = limits.largest(at.q, at.qd, at.qdd, subject.torque)
-    remark = f"{limit.quantity} of {limit.name(robot).rstrip(',')} at {at.t[sample]:.3g} s"
+    remark = f"{limit.quantity} of {limit.name(robot).rstrip(',')} at {at.t[sample]:.3g}\N{NO-BREAK SPACE}s"
     where = "motors" if limit.of_motor else "torques" if limit.quantity == "torque" else "motion"
     return KeyFigure(SHARE, join([number(100 * share, 3), " %"]), remark, where, share > 1 + WITHIN)
 
 
 def _least_time(subject: Subject) -> KeyFigure:
-    found, given = subject.optimal, f"{subject.trajectory.duration:.4g} s"
+    found, given = subject.optimal, f"{subject.trajectory.duration:.4g}\N{NO-BREAK SPACE}s"
     if found is None:
         return KeyFigure(LEAST_TIME, "–", f"nothing limits the speed; the motion takes {given}", "scaling")
     if isinstance(found, ArmdynError):
@@ -49,11 +50,12 @@ def _least_time(subject: Subject) -> KeyFigure:
 def _energy(subject: Subject) -> KeyFigure:
     loads = subject.loads
     whose = "motors" if all(loads.geared) else "motors and joints" if any(loads.geared) else "joints"
-    back = ": braking gives back more than driving takes" if loads.total_energy < 0 else ""
+    energy = energy_of(loads)
+    back = ": braking gives back more than driving takes" if energy < 0 else ""
     lost = join(
         [f"at the {whose}{back}; ", number(float(loads.total_drawn), 3), " J if braking gives nothing back"]
     )
-    value = join([number(float(loads.total_energy), 3), " J"])
+    value = join([number(energy, 3), " J"])
     return KeyFigure(ENERGY, value, lost, "motors" if any(loads.geared) else "motion")
 
 

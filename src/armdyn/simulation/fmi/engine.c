@@ -18,7 +18,7 @@
 #define NEARER 20        /* times an interval is cut to a quarter, to find a slip that is soon over */
 #define SPEED_LIMIT 1e4  /* rad/s or m/s: an arm this fast has diverged */
 #define SINGULAR 1e-8    /* squared sine: nearer than this to the others, a joint's column is none of its own */
-#define PAST 1e-9        /* rad/s or m/s, or of a level: how far past a change is when an importer is told */
+#define PAST 1e-9        /* rad, rad/s, m, m/s, or of a level: how far past a change is when an importer is told */
 
 typedef struct {
     double t;                          /* s */
@@ -693,7 +693,7 @@ static void indicators(arm *a, double *z)
     double positions[WATCHED];
     model_watched(a->s.x, positions);
     for (int w = 0; w < WATCHED; ++w)
-        z[SURFACES + w] = a->s.passed[w] ? 1 : within(w, positions);
+        z[SURFACES + w] = a->s.passed[w] ? 1 : within(w, positions) + PAST;
 #endif
     (void)a;
     (void)z;

@@ -11,11 +11,14 @@ from scipy.spatial.transform import Rotation
 
 from armdyn.drawing.skeleton import gravity_in_world, skeleton
 from armdyn.drawing.solids import Kind, Mesh, Solid, Solids, SpringPlace, across, solids
+from armdyn.drawing.views import nice_below
 from armdyn.model.mechanism import FIXED_BASE
 from armdyn.robot import Robot
 from armdyn.robot.joints import JointLimits, revolute_joints
 from armdyn.workbench.bench import Bench
 from armdyn.workbench.moment import Moment
+
+_LINK = 172, 177, 185  # of links: lighter ones are white where light falls on them, as the page is
 
 
 class DrawnArm:
@@ -80,7 +83,7 @@ class DrawnArm:
         found = []
         for k, solid in enumerate(self.drawn.solids):
             name, visible = f"{path(solid.body)}/{solid.kind}_{k}", self._is_visible(solid)
-            colour = rgb(solid.colour)
+            colour = _LINK if solid.kind == "link" else rgb(solid.colour)
             piece = add_mesh(self._bench, name, solid, color=colour, flat_shading=False, visible=visible)
             found.append((solid, piece))
         return found
@@ -253,11 +256,13 @@ def tube(line: np.ndarray, radius: float, sides: int = _SIDES) -> Mesh:
 # ---- the ground, the light and where the camera stands ---------------------------------------------------
 
 _CELLS, _SECTIONS = (128, 131, 136), (118, 121, 126)  # of the grid: as far from white as from black
+_CELLS_ACROSS = 2  # an arm, at least
 _THIN = 0.6  # of the lines between cells
 _ROUND = 0.5  # of an arm's spread one way: if it is spread as far across, no side is better than another
 _HANGS = 0.15  # of the arm's size: an arm that is farther below its base hangs, with the ground below it
 _FIELD = 0.75  # rad: what the camera sees from top to bottom
 _FILLED = 0.92  # of the picture: what the arm may reach over in all its postures
+_BUTTONS, _MOST_COVERED = 44.0, 0.2  # pixels at its bottom that have buttons; part of the height at most
 _POSTURES = 400  # that are looked at for that
 _GUESS = 0.75  # width by height of a picture, before a page says how large its own is
 
@@ -302,14 +307,17 @@ class Ground:
         camera = bench.server.initial_camera
         camera.position, camera.look_at = self._place("Home", _GUESS)
         camera.up, camera.fov = up, _FIELD
-        cell = float(10.0 ** np.floor(np.log10(size)) / 2)
+        cell = nice_below(size / _CELLS_ACROSS)
         self.grid.width = self.grid.height = 8 * size
         self.grid.cell_size, self.grid.section_size = cell, 2 * cell
         self.grid.position = bones.base + up * _height((bones.points - bones.base) @ up, size)
 
     def fit(self, client: Any, width: float, height: float) -> None:
         """Have a page see the arm whatever posture it takes, in a picture of so many pixels."""
-        self.look(client, "Home", width / height if width > 0 and height > 0 else _GUESS)
+        if width > 0 and height > 0:
+            self.look(client, "Home", width / height, min(_BUTTONS / height, _MOST_COVERED))
+        else:
+            self.look(client, "Home", _GUESS)
 
     def show_too(self, points: np.ndarray) -> None:
         """Have all pages see points (P, 3) beside the arm, and no others."""
@@ -317,19 +325,20 @@ class Ground:
         for client in self._bench.server.get_clients().values():
             self.look(client, "Home")
 
-    def look(self, client: Any, side: str, aspect: float | None = None) -> None:
+    def look(self, client: Any, side: str, aspect: float | None = None, covered: float = 0.0) -> None:
         """Put a page's camera where one of `sides` says, far enough away for all postures."""
         camera = client.camera
-        position, middle = self._place(side, camera.aspect if aspect is None else aspect)
+        position, middle = self._place(side, camera.aspect if aspect is None else aspect, covered)
         with client.atomic():
             camera.fov = _FIELD
             camera.up_direction = self._up
             camera.position = position
             camera.look_at = middle
 
-    def _place(self, side: str, aspect: float) -> tuple[np.ndarray, np.ndarray]:
+    def _place(self, side: str, aspect: float, covered: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
         """Where the camera stands and what it looks at."""
-        return fitted(np.vstack([self._reach, self._more]), self.sides[side], self._up, _FIELD, aspect)
+        points = np.vstack([self._reach, self._more])
+        return fitted(points, self.sides[side], self._up, _FIELD, aspect, covered)
 
 
 def reached(robot: Robot, limits: JointLimits, q: np.ndarray, drawn: Solids) -> np.ndarray:
@@ -357,21 +366,24 @@ def reached(robot: Robot, limits: JointLimits, q: np.ndarray, drawn: Solids) -> 
 
 
 def fitted(
-    points: np.ndarray, towards: np.ndarray, up: np.ndarray, field: float, aspect: float
+    points: np.ndarray, towards: np.ndarray, up: np.ndarray, field: float, aspect: float, covered: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
     """Where a camera in a direction (3,) stands, and what it looks at, so that it sees points (P, 3) whole.
 
-    `field` is the angle that it sees from top to bottom, `aspect` the width of its picture by the height.
+    `field` is the angle that it sees from top to bottom, `aspect` the width of its picture by the height,
+    `covered` the part of the height that something covers at the bottom.
     """
     right = np.cross(up, towards)
     right = right / np.linalg.norm(right)
     axes = np.array([right, np.cross(towards, right), towards])
     x, y, depth = axes @ points.T
-    slopes = _FILLED * np.tan(field / 2) * np.array([aspect, 1.0])
-    # A point is seen if |x - middle| <= slope (distance - depth): lines that bound distance and middle.
-    needs = [((v + s * depth).max(), (v - s * depth).min(), s) for v, s in zip((x, y), slopes, strict=True)]
-    middle = [(high + low) / 2 for high, low, _ in needs]
-    distance = max((high - low) / (2 * s) for high, low, s in needs)
+    half, share = np.tan(field / 2), _FILLED - 2 * covered
+    # A point is seen if x - middle <= slope (distance - depth), and so on the other side with a slope of its
+    # own: lines that bound distance and middle.
+    sides = ((x, _FILLED * aspect * half, _FILLED * aspect * half), (y, _FILLED * half, share * half))
+    needs = [((v + s * depth).max(), (v - t * depth).min(), s, t) for v, s, t in sides]
+    distance = max((high - low) / (s + t) for high, low, s, t in needs)
+    middle = [(high + low - (s - t) * distance) / 2 for high, low, s, t in needs]
     target = np.array([*middle, float(depth.mean())]) @ axes
     return target + (distance - float(depth.mean())) * towards, target
 
@@ -382,9 +394,7 @@ def add_light(bench: Bench) -> None:
 
     def plain() -> None:
         bench.scene.configure_environment_map(hdri=None)
-        bench.scene.add_light_ambient("/light", intensity=1.2)
-        text = "This browser draws on the processor: pictures come less often, numbers keep up."
-        bench.tell_all("Without a graphics card", text)
+        bench.scene.add_light_ambient("/light", intensity=1.0)
 
     bench.on_unaided(plain)
 

@@ -142,10 +142,10 @@ def table(bench: Bench, data: LogData, subject: EditedRobot) -> Markup:
         columns.append(("fit", data.residual_rms(data.fitted)))
     columns.append(("robot", own))
     head = tag("tr", tag("th", "joint"), *(tag("th", name) for name, _ in columns), tag("th", ""))
-    rows = []
+    rows, least = [], 1e-12 * float(np.nanmax(columns[0][1], initial=0.0))  # what is less is rounding
     for j in range(robot.n):
         title = joint_title(robot, j)
-        cells = (tag("td", four_digits(values[j])) for _, values in columns)
+        cells = (tag("td", four_digits(values[j], least)) for _, values in columns)
         unit = tag("td", joint_units(robot, j).torque)
         rows.append(
             tag("tr", tag("td", title, title=title), *cells, unit, data_rms=repr(float(columns[1][1][j])))

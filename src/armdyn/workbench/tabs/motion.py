@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -73,12 +74,13 @@ class Verdict:
                 continue
             self._news.clear()
             subject, motion, wrench, _ = self._asked
+            own = self._bench.motions.is_own
             found = self._found(share_text, subject, motion, wrench)
-            self._say(_answered(found, "least time …" if found and found.part else ""))
+            self._say(_answered(found, "least time …" if found and found.part else "", own))
             if found and not self._news.wait(RESTS) and not self._bench.closed:
                 least = self._found(least_text, subject, motion, wrench)
                 if not self._news.is_set():
-                    self._say(_answered(found, least))
+                    self._say(_answered(found, least, own))
 
     def _found(self, look: Callable[..., Any], *given: Any) -> Any:
         """What it finds; nothing where the description does not allow to say, as a singular transmission."""
@@ -121,12 +123,16 @@ def least_text(subject: EditedRobot, motion: Trajectory, wrench: Any) -> str:
     return f"least time {least:.3g} s instead of {motion.duration:.3g} s"
 
 
-def _answered(found: Share | None, least: str) -> Markup:
+def _answered(found: Share | None, least: str, own: bool) -> Markup:
+    """What is found of the motion; it is `own` unless it is the example that the program chose."""
     if found is None:
         return Markup("")
     colour = "" if not found.part else " ad-bad" if found.part > _BEYOND else " ad-good"
-    lines = [tag("b", f"Motion {found.text}" if found.part else found.text)]
+    what = "Motion" if own else "Example motion"
+    text, least = (re.sub(r"(?<=\d) (?=s\b)", "\u00a0", x) for x in (found.text, least))
+    lines = [tag("b", f"{what} {text}" if found.part else text)]
     lines += [tag("span", f"; {least}")] if least else []
+    lines += [] if own or not found.part else [tag("span", ". Yours: in the tab Motion.")]
     return tag("div", *lines, class_=f"ad-answer{colour}", data_armdyn="answer", data_share=repr(found.part))
 
 
@@ -287,6 +293,7 @@ def transport(bench: Bench) -> None:
         "Time", min=0.0, max=1.0, step=1e-4, initial_value=0.0, hint="of what is played [s]"
     )
     clock = bench.fields.add(time, "s", player.seek)
+    state = Reading(bench)
     back = bench.button("Back to the motion", bench.motions.show, icon="arrow-back-up", visible=False)
 
     def follow(moment: Moment) -> None:
@@ -301,6 +308,8 @@ def transport(bench: Bench) -> None:
             time.step = float(10.0 ** np.floor(np.log10(duration / 2000)))
         if moment.time is not None and abs(time.value - moment.time) > 1e-9 * duration:
             clock.show(float(min(moment.time, duration)))
+        where = {"data_elsewhere": ""} if moment.time is None else {}  # posed by hand: at no time of it
+        state.show(tag("i", hidden="", data_armdyn="hand", data_uuid=time._impl.uuid, **where))
 
     bench.on_moment(follow)
     player.on_change(lambda: follow(bench.moment))

@@ -476,7 +476,7 @@ def _payload(editor: Editor) -> Iterator[ShownField]:
 
         return _field(editor, label, hint, lambda: getattr(editor.edits.payload, name), change, unit)
 
-    with editor.bench.gui.add_folder("Payload at the tip"):
+    with editor.bench.gui.add_folder("More payload at the tip"):
         yield field("mass [kg]", "", "mass", "kg")
         yield field("centre [m]", "Where its centre of mass is, in the tip frame", "com", "m")
         with editor.bench.gui.add_folder("Its inertia", expand_by_default=False):
@@ -559,7 +559,8 @@ def _what_if(editor: Editor) -> list[ShownField]:
         yield _field(editor, f"{label} [%]", hint, read, change, "%")
 
     with editor.bench.gui.add_folder("What if"):
-        payload = _field(editor, "payload [kg]", "At the tip", lambda: editor.edits.payload.mass, load, "kg")
+        hint = "At the tip, beside what the description and --payload have there"
+        payload = _field(editor, "+ payload [kg]", hint, lambda: editor.edits.payload.mass, load, "kg")
         limits = ("torque limit", "motor torque limit")
         return [
             payload,

@@ -20,7 +20,6 @@ from armdyn.workbench.moment import Moment
 
 _SPEED, _ACCELERATION = 3.0, 10.0  # what sliders span where there are no limits [rad/s or m/s, and /s²]
 _STEPS = 2000
-_PACE = 0.1  # s between moves of sliders that follow
 _RESTING = 0.4  # s without a move after which a slider is in nobody's hand
 _OF = {"q": "position", "qd": "velocity", "qdd": "acceleration"}
 _ROWS = (("q", "Positions"), ("qd", "Velocities"), ("qdd", "Accelerations"))
@@ -58,7 +57,7 @@ def add(bench: Bench) -> None:
             if name != "q":
                 rest = {name: np.zeros(bench.robot.n), "time": None}
                 bench.button("Set all to zero", partial(bench.change, **rest))
-    bench.on_moment(following)
+    bench.on_calm(following)  # moving a slider costs the page as much as bars do
     names = [following.sliders["q", joint].handle._impl.uuid for joint in range(bench.robot.n)]
     Reading(bench, tag("i", hidden="", data_armdyn="positions", data_uuids=" ".join(names)))
     _wrench(bench)
@@ -123,18 +122,12 @@ class FollowingSliders:
     def __init__(self, bench: Bench) -> None:
         self.sliders: dict[tuple[str, int], NumberField] = {}
         self._touched: dict[tuple[str, int], float] = {}  # when a page moved it last
-        self._look_again = bench.later(lambda: self(bench.moment))
-        self._last = -inf
+        self._look_again = bench.later(bench.again)
 
     def touch(self, name: str, joint: int) -> None:
         self._touched[name, joint] = monotonic()
 
     def __call__(self, moment: Moment) -> None:
-        """At most ten times a second: nobody reads a moving slider, and it costs the page as much as bars."""
-        if monotonic() - self._last < _PACE:
-            self._look_again(_PACE)
-            return
-        self._last = monotonic()
         for (name, joint), slider in self.sliders.items():
             value = float(getattr(moment, name)[joint])
             if abs(value - slider.value) <= 1e-12 * max(1.0, abs(value)):

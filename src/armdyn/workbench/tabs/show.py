@@ -152,7 +152,8 @@ def _axes_row(name: Name, drawn: Drawn) -> Markup:
         value = round_bar(drawn)
         said.append(f"drawn: {value:g} {unit} is {_length(value * drawn.scale)}")
     elif np.isinf(found.lengths).any():
-        said.append("the structure bears a force by itself: not drawn")
+        ends = "the structure bears a force by itself" if name == "force" else "it has no end"
+        said.append(f"{ends}: not drawn")
     colour = "#{:02x}{:02x}{:02x}".format(*COLOURS[name])
     head = tag("b", tag("i", style=f"background:{colour}"), name.capitalize())
     return tag(

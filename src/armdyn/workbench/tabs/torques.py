@@ -99,17 +99,28 @@ def add(bench: Bench) -> None:
     )
     hint = "Every cause of every torque, and the sum"
     numbers: Any = bench.gui.add_checkbox("Numbers", bench.robot.n <= _FEW, hint=hint)
-    reading = Reading(bench)
+    reading, below = Reading(bench), Reading(bench)
+
+    def found(moment: Moment) -> tuple[list[BarRow], list[str], bool]:
+        rows, remarks = motor_rows(moment) if side.value == _MOTORS else joint_rows(bench, moment)
+        return rows, remarks, scale.value == _TO_LIMITS
 
     def show(moment: Moment) -> None:
-        rows, remarks = motor_rows(moment) if side.value == _MOTORS else joint_rows(bench, moment)
-        scale.visible = any(row.is_limited for row in rows)
-        shown = [bars(moment, rows, scale.value == _TO_LIMITS, remarks)]
-        reading.show(join([*shown, by_cause(rows)] if numbers.value else shown))
+        rows, _, to_limits = found(moment)
+        limited = any(row.is_limited for row in rows)
+        if scale.visible != limited:
+            scale.visible = limited
+        reading.show(bars(rows, to_limits))
+
+    def show_below(moment: Moment) -> None:
+        rows, remarks, to_limits = found(moment)
+        said = said_of(moment, rows, to_limits, remarks)
+        below.show(join([said, by_cause(rows)]) if numbers.value else said)
 
     for choice in (side, scale, numbers):
         choice.on_update(lambda _: bench.change())
     bench.on_moment(show)
+    bench.on_calm(show_below)
 
 
 # ---- rows --------------------------------------------------------------------------------------------------
@@ -246,15 +257,19 @@ def _rounded(parts: np.ndarray, least: float) -> np.ndarray:
 # ---- as HTML -----------------------------------------------------------------------------------------------
 
 
-def bars(moment: Moment, rows: Sequence[BarRow], to_limits: bool, remarks: Iterable[str]) -> Markup:
-    """The rows, the key to their colours and marks, energies."""
-    used = [name for k, name in enumerate(COLOURS) if any(row.parts[k] for row in rows)]
+def bars(rows: Sequence[BarRow], to_limits: bool) -> Markup:
+    """The rows."""
     spans = scales(rows, to_limits)
     lines = [_row(row, _MARGIN * span) for row, span in zip(rows, spans, strict=True)]
-    found = [tag("div", *lines, class_="ad-bars", data_armdyn="torques")]
+    return tag("div", *lines, class_="ad-bars", data_armdyn="torques")
+
+
+def said_of(moment: Moment, rows: Sequence[BarRow], to_limits: bool, remarks: Iterable[str]) -> Markup:
+    """What stands below the rows: remarks, the key to their colours and marks, energies."""
+    used = [name for k, name in enumerate(COLOURS) if any(row.parts[k] for row in rows)]
     unknown = [] if all(row.is_known for row in rows) else [_TOO_LARGE]
-    found += [note(remark) for remark in (*remarks, *unknown)]
-    found += [_key(used, rows, spans, to_limits), _sums(moment)]
+    found = [note(remark) for remark in (*remarks, *unknown)]
+    found += [_key(used, rows, scales(rows, to_limits), to_limits), _sums(moment)]
     if "rotor coupling" in used:
         found.append(tag("div", _COUPLING, class_="ad-note ad-soft"))
     return join(found)
@@ -360,6 +375,8 @@ def _key(names: Iterable[str], rows: Sequence[BarRow], spans: Sequence[float], t
         found.append(tag("span", tag("s"), "limit"))
     ends = set()
     for row, span in zip(rows, spans, strict=True):
+        if not row.reach and not row.is_limited:
+            continue  # its scale shows nothing
         limited = to_limits and row.is_limited
         ends.add(f"±{100 * span / row.limit:.4g} % of the limit" if limited else f"±{span:.4g} {row.unit}")
     found += [tag("span", f"scale: {' and '.join(sorted(ends))}", class_="ad-soft")] if ends else []

@@ -1,16 +1,20 @@
-"""The functions of a robot as C99, with what changes at run time as arguments."""
+"""The functions of a robot as C99, MATLAB and GNU Octave, with what changes at run time as arguments."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
-from armdyn.expression import Expression, shown
+from armdyn.expression import ArmdynError, Expression, shown
 from armdyn.expression.functions import over_scalars
+from armdyn.files import write_files
+from armdyn.kernels import matlab
 from armdyn.kernels.c import Words, comment_block, constant_array, identifier, initializer
 from armdyn.kernels.c_package import CSource, Further, Language, ReferenceVectors, c_source, loop_function
+from armdyn.kernels.cache import own_version
 from armdyn.model.errors import ModelError, word
 from armdyn.model.parameters import layout, parameter_vector
 from armdyn.program.evaluate import evaluate_loop
@@ -95,7 +99,7 @@ def positions_described(assembly: Assembly) -> list[str]:
     ]
 
 
-# ---- the functions -----------------------------------------------------------------------------------------
+# ---- the functions in C ------------------------------------------------------------------------------------
 
 _UNITS = (
     "m [kg], mx my mz [kg m] and Ixx ... Izz [kg m^2] of an augmented link about the origin of its frame; "
@@ -204,3 +208,77 @@ def own_values(
     if symbols and all(name in known for name in symbols):
         own[SYMBOLS] = np.array([known[name] for name in symbols])
     return own, inputs
+
+
+# ---- MATLAB and GNU Octave ---------------------------------------------------------------------------------
+
+
+def robot_in_matlab(
+    robot: RobotLike,
+    folder: str | Path,
+    functions: Sequence[str],
+    inputs: Sequence[str],
+    prefix: str | None,
+    equations: str | None,
+) -> list[Path]:
+    """Write `+PREFIX`, a folder of functions, `test_PREFIX.m` and the text of equations; the files' paths."""
+    programs, given = chosen_programs(robot, functions, inputs)
+    package = matlab.identifier(prefix or robot.name)
+    symbols = [x for x in given if x not in MEANINGS]
+    words, joints = described(symbols), joint_descriptions(robot)
+    own, tried = own_values(robot, given, symbols)
+    texts, assembly = dict[str, str](), ""
+    if robot.model.loops:
+        joints, words = positions_described(robot.assembly), words_with_loops(words, f"{package}.assemble")
+        more, assembly, tried["q"] = _assembly(robot, package)
+        texts |= more
+    title = f"{robot.name}, made by armdyn {own_version()}"
+    for name, program in programs.items():
+        texts[name] = matlab.function_text(package, name, program, words, joints, title)
+    names = {"parameters": ", ".join(x.name for x in layout(robot.model)), "symbols": ", ".join(symbols)}
+    for name, values in own.items():
+        lines = [f"{package}.{name}: {OWN[name]}: {names[name]}"]
+        texts[name] = _constant(name, values, lines)
+    parts = {f"+{package}/{name}.m": text for name, text in texts.items()}
+    parts[f"test_{package}.m"] = matlab.test_text(package, programs, tried, assembly)
+    if equations is not None:
+        parts[f"{package}_equations.m"] = equations
+    return _written(Path(folder), package, parts)
+
+
+def _written(folder: Path, package: str, parts: dict[str, str]) -> list[Path]:
+    try:
+        (folder / f"+{package}").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ArmdynError(f"cannot write to '{folder}': {error.strerror}") from None
+    return write_files({folder / name: text for name, text in parts.items()})
+
+
+def _constant(name: str, values: np.ndarray, lines: Sequence[str]) -> str:
+    return f"function out = {name}()\n{matlab.comment(lines)}  out = {matlab.matrix(values[:, None])};\nend\n"
+
+
+def _assembly(robot: RobotLike, package: str) -> tuple[dict[str, str], str, np.ndarray]:
+    """`assemble` and `posture` of a robot with loops, lines that test them, and closed positions."""
+    model = robot.assembly.model
+    assert model.choice is not None
+    loop = replace(assembly_loop(Closed.of(model)), name="assemble")
+    lines = [
+        f"[y, state] = {package}.assemble(x, start): positions of all joints where the loops are closed",
+        f"x ({model.mechanism.n}, 1): positions of the coordinates [rad or m]",
+        f"start ({len(model.positions)}, 1): a posture near by with closed loops, as {package}.posture()",
+        "y: the q of the other functions",
+        f"state (3, 1): {ASSEMBLED}",
+    ]
+    posture = _constant(
+        "posture",
+        np.array(model.choice.posture),
+        ["positions of all joints in which the loops are closed [rad or m]"],
+    )
+    x = random_postures(robot.assembly, np.random.default_rng(7), 1)[0]
+    y = robot.assembly(x)
+    tests = (
+        f"  [found, state] = {package}.assemble({matlab.matrix(x[:, None])}, {package}.posture());\n"
+        f"  bad = bad + (state(1) > 0) + differs('assemble', found, {matlab.matrix(y[:, None])});"
+    )
+    return {"assemble": matlab.loop_text("assemble", loop, lines), "posture": posture}, tests, y
