@@ -364,8 +364,11 @@ def printable(line: str) -> str:
 
 def entry(title: str, texts: Iterable[str]) -> list[str]:
     """A title and texts beside it, wrapped; nothing where there are none."""
-    whole = {"break_long_words": False, "break_on_hyphens": False}
-    lines = [line for text in texts for line in wrap(text, _WIDTH - _INDENT, **whole)]
+    lines = [
+        line
+        for text in texts
+        for line in wrap(text, _WIDTH - _INDENT, break_long_words=False, break_on_hyphens=False)
+    ]
     return [f"{title if not k else '':{_INDENT}}{line}" for k, line in enumerate(lines)]
 
 
