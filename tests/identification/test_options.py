@@ -81,6 +81,9 @@ def test_what_bodies_that_can_exist_cost_is_said(method):
     (note,) = (x for x in fit.notes if "can exist cost" in x)
     assert f"cost {100 * fit.consistency_cost:.1f} %" in note
     assert "Im2 ≥ 0" in note
+    (line,) = (line for line in str(fit).splitlines() if line.startswith("Im2 "))
+    assert "0 (at its bound)" in line
+    assert "at its bound" not in str(free)
     assert impossible_links(fit.robot) == ()
     assert any("no body has the inertia" in x for x in free.notes) == bool(impossible_links(free.robot))
 

@@ -10,6 +10,7 @@ import pytest
 
 from armdyn import Log, Robot
 from armdyn.identification import IdentificationError, IdentificationWarning, identify
+from armdyn.identification.fit import friction_rows, verdict
 from armdyn.identification.regression import solve
 from armdyn.identification.selection import CHOSEN
 from armdyn.identification.template import FrictionTerms, make_template
@@ -168,6 +169,32 @@ def test_table_and_json_say_what_the_fit_has(fit, arm):
     )
 
 
+def test_summary_begins_with_a_verdict_of_three_sentences(fit, arm, train):
+    untried = identify(arm, train, **KNOWN)
+    for one, word in ((fit, "Good: "), (untried, "Untried: ")):
+        said = verdict(one)
+        assert said[0].startswith(word)
+        assert all(text.endswith(".") and text.count(". ") == 0 for text in said)
+        lines = " ".join(str(one).split("\n\n")[1].split())
+        assert lines.startswith(f"verdict {' '.join(said)} error")
+    assert f"{100 * fit.validation.error:.1f} % off on data" in verdict(fit)[0]
+    assert "try it on data" in verdict(untried)[2]
+    assert 'validate="rest"' in str(untried)
+    assert 'validate="rest"' not in str(fit)
+    assert "lower in validation" not in str(untried)
+
+
+@pytest.mark.parametrize(("share", "why"), [(0.5, "asks less"), (2.0, "larger there")])
+def test_an_error_in_validation_below_that_in_training_is_explained(fit, share, why):
+    """The same residuals with other torques, and smaller residuals with smaller torques."""
+    tried = fit.validation
+    joints = tuple(replace(x, torque_rms=share * x.torque_rms) for x in tried.joints)
+    lower = replace(fit, validation=replace(tried, joints=joints), training_error=2 * tried.error)
+    assert f"lower in validation, because {'its motion ' * (share < 1)}" in str(lower)
+    assert why in str(lower)
+    assert "lower in validation" not in str(replace(fit, training_error=tried.error / 2))
+
+
 def test_summary_has_errors_reasons_and_every_parameter(fit):
     text = str(fit)
     assert f"{100 * fit.training_error:.2f} % in training" in text
@@ -183,12 +210,17 @@ def test_summary_has_errors_reasons_and_every_parameter(fit):
 
 
 def test_summary_says_which_terms_each_joint_has_and_what_they_are_worth(arm, train):
-    fit = identify(arm, train[:500])
+    fit = identify(arm, train[:500], consistent=False)
     text = fit.summary()
+    known = dict(zip(fit.robot.parameter_names, fit.robot.parameters, strict=True))
     for j, own in enumerate(fit.model.friction):
         worth = [x for x in fit.model.worth if x.joint == j]
         assert {x.term for x in worth if x.taken} == {x for x in CHOSEN if own.has(x)}
-        assert f"joint {j + 1}: {'' if own.further else 'none'}" in text
+        (row,) = (row for row in friction_rows(fit) if row[0] == str(j + 1))
+        assert row[-1] == "none" or all(own.named(x.term) in row[-1] for x in worth if x.taken)
+        assert (row[-1] == "none") == (not own.further)
+        assert row[1] == f"{known[f'Fv{j + 1}']:.4g}"
+        assert row[1] in text
     springs = {j + 1 for j, x in enumerate(fit.model.friction) if x.spring}  # these need their offset
     assert all(x.gain > 2 * x.spread for x in fit.model.worth if x.taken and x.joint + 1 not in springs)
 

@@ -498,7 +498,8 @@ def identify(
     friction: Annotated[
         str,
         typer.Option(
-            help="choose: terms that predict best; plain: viscous, Coulomb, offset; given: nothing is added; "
+            help="choose: terms that predict best; plain: viscous, Coulomb, an offset, and a rotor where the "
+            "description has none; given: nothing is added; "
             "terms, such as width=0.02,stribeck=0.05,cubic (of the greatest speed); or the terms of a saved "
             "fit: its file."
         ),
@@ -575,7 +576,7 @@ def identify(
     if as_json:
         print(json.dumps(found.to_dict(), indent=2, ensure_ascii=False, allow_nan=False))
     else:
-        print(found.summary().replace("fit.base.combinations has", "--json prints"))
+        print(in_options(found.summary()).replace("fit.base.combinations has", "--json prints"))
     written: list[Path | str] = []
     if output is not None:
         written.append(found.robot.save(output))

@@ -41,7 +41,7 @@ from armdyn.identification.log_files import LogFile
 from armdyn.identification.log_set import LogDigest, LogSet, left_out
 from armdyn.identification.methods import basis_of
 from armdyn.identification.regression import RANK, Factors
-from armdyn.identification.selection import NEAR, Chosen
+from armdyn.identification.selection import NEAR, TOGGLED, Chosen
 from armdyn.identification.shown import not_shown
 from armdyn.identification.signals import Kinematics, kinematics
 from armdyn.identification.validation import (
@@ -55,7 +55,7 @@ from armdyn.identification.validation import (
     validate,
 )
 from armdyn.model.friction import TERMS
-from armdyn.model.parameters import Parameter
+from armdyn.model.parameters import Parameter, layout
 from armdyn.motion.trajectory import Trajectory
 from armdyn.remarks import Remark, warn
 from armdyn.robot import Robot
@@ -191,9 +191,33 @@ def _friction(fit: Fit) -> list[str]:
         if len(each) == 1:
             return [f"{next(iter(each))}, as asked for"]
         return ["as asked for:", *(f"joint {j + 1}: {one}" for j, one in enumerate(found))]
-    text = "viscous and Coulomb at every joint; further terms with how much greater the error on kinds of "
-    text += "motion left out is without them:"
-    return [text, *(f"joint {j + 1}: {taken}" for j, (taken, _) in enumerate(friction_terms(fit)))]
+    text = "viscous and Coulomb at every joint; (+ %): how much greater the error on kinds of motion left "
+    return [f"{text}out is without a further term"]
+
+
+def friction_rows(fit: Fit) -> list[list[str]]:
+    """Friction of each joint in SI units with standard errors: headings, then a row for each."""
+    rows = [["joint", "viscous", "± error", "Coulomb", "± error", "further terms"]]
+    model, estimates = fit.robot.model, {row.name: row for row in fit.table()}
+    values = dict(zip(fit.robot.parameter_names, fit.robot.parameters.tolist(), strict=True))
+    for j, (link, own) in enumerate(zip(model.coordinates, fit.model.friction, strict=True)):
+        joint = model.moving.index(link)
+        names = {x.kind.entry: x.name for x in layout(model) if (x.kind.part, x.joint) == ("joint", joint)}
+        worth = {x.term: x for x in fit.model.worth if x.joint == j and x.taken}
+        row = [str(j + 1)]
+        for term in ("viscous", "coulomb"):
+            found = estimates.get(names.get(term, ""))
+            row += ["–", "–"] if found is None else [estimate_text(fit, found), _error_text(found)]
+        further = []
+        for term in [*(x for x in TERMS if names.get(x) and x not in ("viscous", "coulomb")), *worth]:
+            if term in names and not values[names[term]] and term not in worth:
+                continue
+            text = own.named(term) if term in TOGGLED else term
+            text += f" {values[names[term]]:.3g}" if term in names else ""
+            text += f" ({percent(1 + worth[term].gain)})" if term in worth else ""
+            further.append(text)
+        rows.append([*row, ", ".join(dict.fromkeys(further)) or "none"])
+    return rows if any(x != "–" for row in rows[1:] for x in row[1:5]) else []
 
 
 def friction_terms(fit: Fit) -> list[tuple[str, str]]:
@@ -246,11 +270,61 @@ def _bodies(fit: Fit) -> str:
 
 
 # ------------------------------------------------------------------------------------------------------------
+# The verdict: is it good, what to believe, what next.
+
+
+GOOD, USABLE = 0.05, 0.15  # errors of predicted torques, relative
+_FAR = 2.0  # times the error of all joints: a joint to be named
+
+
+def verdict(fit: Fit) -> tuple[str, str, str]:
+    """Three sentences: whether the fit is good, what of it to believe, what to do next."""
+    return _good(fit), _believed(fit), _next(fit)
+
+
+def _good(fit: Fit) -> str:
+    if fit.validation is None:
+        off = f"{100 * fit.training_error:.1f} %"
+        return f"Untried: its torques are {off} off where it learnt, which says little of other motions."
+    error = fit.validation.error
+    word = "Good" if error <= GOOD else "Usable" if error <= USABLE else "Poor"
+    return f"{word}: its torques are {100 * error:.1f} % off on data that it did not learn from."
+
+
+def _believed(fit: Fit) -> str:
+    tried = fit.validation
+    joints, error = (fit.residuals, fit.training_error) if tried is None else (tried.joints, tried.error)
+    text = "Believe torques of motions like those recorded"
+    shares = [0.0 if np.isnan(x.relative) else x.relative for x in joints]
+    worst = int(np.argmax(shares))
+    if shares[worst] > _FAR * error:
+        text += f", least at joint {worst + 1} ({100 * shares[worst]:.0f} % of its torque)"
+    known, count = int(fit.essential.sum()), len(fit.base)
+    which = "all" if known == count else "none" if not known else f"the {known} of {count}"
+    sure = " that are known to 30 % or better" if 0 < known < count else ""
+    return f"{text}; of single parameters believe {which}{sure}."
+
+
+def _next(fit: Fit) -> str:
+    tried = fit.validation
+    if tried is None:
+        return "Next, try it on data that it did not learn from: another log, or a part of this one."
+    if tried.error > USABLE:
+        return "Next, see what is left over time, position and speed: the report draws it."
+    if not tried.covers.inside:
+        return f"Next, record motions that go farther: {_beyond(tried)}."
+    if 2 * int(fit.essential.sum()) < len(fit.base):
+        return "Next, use it; to know more of single parameters, record what look asks for."
+    return "Next, use it."
+
+
+# ------------------------------------------------------------------------------------------------------------
 # A fit in plain text.
 
 
 _WIDTH = 100
 _INDENT = 12
+_AT_BOUND = 1e-6  # standard errors
 
 
 def text(fit: Fit, parameters: bool = True) -> str:
@@ -260,12 +334,20 @@ def text(fit: Fit, parameters: bool = True) -> str:
     lines = [
         f"{robot.name}: {len(fit.base)} base parameters by {method_text(fit)}, from {count} torques",
         "",
+        *entry("verdict", verdict(fit)),
         *entry("error", _errors(fit)),
+        *entry("covers", _covers(fit)),
+        *["", *_joints(fit), ""],
     ]
     for title, found in reasons(fit):
         lines += entry(title, found)
-    lines += entry("covers", _covers(fit))
-    lines += ["", *_joints(fit), ""]
+        if title == "friction" and (rows := friction_rows(fit)):
+            lines.append("")
+            for begun, row in zip(columns([row[:-1] for row in rows]), rows, strict=True):
+                ends = wrap(row[-1], _WIDTH - len(begun) - 2)
+                lines += [f"{begun if not k else '':{len(begun)}}  {end}" for k, end in enumerate(ends)]
+            lines.append("")
+    lines.append("")
     if parameters:
         lines += [*_parameters(fit), ""]
     lines += _worth(fit, parameters)
@@ -282,7 +364,11 @@ def printable(line: str) -> str:
 
 def entry(title: str, texts: Iterable[str]) -> list[str]:
     """A title and texts beside it, wrapped; nothing where there are none."""
-    lines = [line for text in texts for line in wrap(text, _WIDTH - _INDENT, break_long_words=False)]
+    lines = [
+        line
+        for text in texts
+        for line in wrap(text, _WIDTH - _INDENT, break_long_words=False, break_on_hyphens=False)
+    ]
     return [f"{title if not k else '':{_INDENT}}{line}" for k, line in enumerate(lines)]
 
 
@@ -292,17 +378,31 @@ def method_text(fit: Fit) -> str:
 
 
 def _errors(fit: Fit) -> list[str]:
-    found = f"{100 * fit.training_error:.2f} % in training"
+    found = [f"{100 * fit.training_error:.2f} % in training"]
     tried = fit.validation
     if tried is None:
-        found += "; not validated"
+        found[0] += "; not validated"
     else:
         several = len(tried.errors) > 1
         each = [f"{name} {100 * x:.2f} %" if several else name for name, x in tried.errors.items()]
-        found += f", {100 * tried.error:.2f} % in validation ({', '.join(each)})"
-    if fit.model.problem.cutoff is None:
-        return [found]
-    return [found, f"of recorded torques; {filtered_text(fit)} of torques through the filter of the fit"]
+        found[0] += f", {100 * tried.error:.2f} % in validation ({', '.join(each)})"
+    if fit.model.problem.cutoff is not None:
+        found.append(f"of recorded torques; {filtered_text(fit)} of torques through the filter of the fit")
+    if tried is None:
+        found.append('samples=… with validate="rest" learns from a part of the log and tries the rest')
+    elif tried.error < fit.training_error:
+        found.append(f"lower in validation, because {_why_lower(fit, tried)}: no sign of a better model")
+    return found
+
+
+def _why_lower(fit: Fit, tried: Validation) -> str:
+    """Why the error in validation is below that in training."""
+    if fit.model.problem.cutoff is not None and fit.filtered_error < tried.filtered_error:
+        return "the training data have more noise above the filter's cut-off"
+    before, after = (
+        np.linalg.norm([x.torque_rms for x in joints]) for joints in (fit.residuals, tried.joints)
+    )
+    return "torques are larger there" if after > before else "its motion asks less of the model"
 
 
 def filtered_text(fit: Fit) -> str:
@@ -318,11 +418,17 @@ def _covers(fit: Fit) -> list[str]:
     found = fit.validation.covers
     if found.inside:
         return ["the validation data lie where the training data were"]
+    return [f"the validation data go beyond the training data: {_beyond(fit.validation)}"]
+
+
+def _beyond(tried: Validation) -> str:
+    """The joints and quantities in which the validation data lie beyond the training data."""
+    found = tried.covers
     each = [
         f"joint {j + 1} ({', '.join(dict.fromkeys(x.quantity for x in found.outside if x.joint == j))})"
         for j in np.flatnonzero(~found.inside_of)
     ]
-    return [f"the validation data go beyond the training data: {', '.join(each)}"]
+    return ", ".join(each)
 
 
 def _joints(fit: Fit) -> list[str]:
@@ -346,10 +452,25 @@ def _parameters(fit: Fit) -> list[str]:
     rows = [["parameter", "estimate", "± error", "%", "nominal"]]
     for row in fit.table():
         relative = f"{100 * row.relative_error:.1f}" if row.relative_error < 10 else "> 1000"
-        sure = [f"{row.standard_error:.2g}", relative] if row.shown else ["–", "–"]
+        if not row.shown or at_bound(fit, row):
+            relative = "–"
         label = row.label + {"": "", "poorly": " *", "not shown": " ?"}[row.flag]
-        rows.append([label, f"{row.estimate:.4g}", *sure, f"{row.nominal:.4g}"])
+        rows.append([label, estimate_text(fit, row), _error_text(row), relative, f"{row.nominal:.4g}"])
     return columns(rows)
+
+
+def at_bound(fit: Fit, row: EstimateRow) -> bool:
+    """Whether an estimate is 0 because less cannot be: a solver stops just inside."""
+    return fit.consistent and row.shown and abs(row.estimate) < _AT_BOUND * row.standard_error
+
+
+def estimate_text(fit: Fit, row: EstimateRow) -> str:
+    """An estimate in SI units."""
+    return "0 (at its bound)" if at_bound(fit, row) else f"{row.estimate:.4g}"
+
+
+def _error_text(row: EstimateRow) -> str:
+    return f"{row.standard_error:.2g}" if row.shown else "–"
 
 
 def _worth(fit: Fit, parameters: bool) -> list[str]:

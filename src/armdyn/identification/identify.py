@@ -189,8 +189,9 @@ def identify(
 
     `cutoff` [Hz] of the filters, `damping` (of the columns' lengths, toward the description) and friction are
     chosen by cross-validation among the samples that may enter the fit, where they are not given. `friction`
-    is "choose", "plain" (viscous, Coulomb, offset), a `Friction` or one for each joint, or "given": nothing
-    is added to the description, not even rotors; viscous and Coulomb friction are parameters of every joint.
+    is "choose", "plain" (viscous, Coulomb, an offset, and a rotor where the description has none), a
+    `Friction` or one for each joint, or "given": nothing is added to the description, not even rotors;
+    viscous and Coulomb friction are parameters of every joint.
     Where all parameters are estimated, bodies, rotors and friction are such as can exist, with every method:
     they are the nearest to its estimates and, where the data leave them open, to `prior`: "nominal" (the
     description, the default), "geometric", another robot or a vector. `fit.consistency_cost` says by which

@@ -527,6 +527,7 @@ def _shows(seen: Look) -> list[str]:
     well = len(rows) - hidden - poorly
     texts = [
         f"{well} of {len(rows)} base parameters to 30 % or better, {poorly} poorly, {hidden} not at all",
+        "these are of a plain model: viscous, Coulomb, an offset, a rotor; identify counts its own",
         f"of these torques a plain model leaves {100 * seen.unexplained:.2g} %",
     ]
     if seen.moving.any():

@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from armdyn.drawing.curves import few, framed, joint_title, zero_line
 from armdyn.drawing.sheet import Given, sheet, sheet_of
 from armdyn.drawing.style import COLOURS, GREY, WIDTH, styled
-from armdyn.identification.fit import EstimateRow, Fit, friction_terms
+from armdyn.identification.fit import EstimateRow, Fit, at_bound, friction_terms
 from armdyn.identification.validation import Comparison
 from armdyn.model.friction import TERMS
 from armdyn.report.fit.subject import FitSubject, check_fit, compared, one_after_the_other
@@ -279,7 +279,8 @@ def _numbers(subject: FitSubject) -> Markup:
         worth: tuple[TableCell, ...] = ("–", "–", "–", "–")
         if row.shown:
             worth = (Amount(row.standard_error, 2), relative, Amount(row.low, 3), Amount(row.high, 3))
-        numbers = (Amount(row.estimate), *worth, Amount(row.nominal))
+        found = "0 (at its bound)" if at_bound(subject.fit, row) else Amount(row.estimate)
+        numbers = (found, *worth, Amount(row.nominal))
         rows.append((code(label), *numbers, row.unit, row.flag))
     interval: list[Heading] = [("99 % interval", "from"), ("99 % interval", "to")]
     errors: list[Heading] = ["std. error", "relative"]
@@ -306,13 +307,16 @@ def write_friction(subject: FitSubject) -> list[Part]:
         caption = ["Friction over speed. A point is a measured torque minus everything in the model but "]
         caption.append("the friction of this joint; points far from the curve near zero speed are sticking.")
         parts.append(Picture(draw_friction(fit.robot, curves), "friction curves of the joints", caption))
-        found_of = [(str(curve.joint + 1), _coefficients(curve)) for curve in curves]
+        none = {row.name for row in fit.table() if at_bound(fit, row)}
+        found_of = [(str(curve.joint + 1), _coefficients(curve, none)) for curve in curves]
         parts.append(table(("joint", "coefficients (SI units)"), found_of))
     return parts
 
 
-def _coefficients(curve: FrictionCurve) -> Markup:
-    return join((join([code(name), "\u00a0", number(x, 4)]) for name, x in curve.coefficients), ", ")
+def _coefficients(curve: FrictionCurve, none: set[str]) -> Markup:
+    """Names and values; those of `none` are 0, at their bounds."""
+    named = [(name, 0.0 if name in none else x) for name, x in curve.coefficients]
+    return join((join([code(name), "\u00a0", number(x, 4)]) for name, x in named), ", ")
 
 
 def write_residuals(subject: FitSubject) -> list[Part]:

@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 from armdyn.drawing.curves import curve, effort_label, framed, joint_title
 from armdyn.drawing.sheet import Given, sheet_of
 from armdyn.drawing.style import COLOURS, GREY, styled
-from armdyn.identification.fit import Fit, filtered_text, method_text, reasons
+from armdyn.identification.fit import Fit, filtered_text, method_text, reasons, verdict
 from armdyn.identification.looking_over import runs
 from armdyn.identification.validation import Comparison
 from armdyn.report.fit.subject import FitSubject, compared, one_after_the_other
@@ -130,7 +130,8 @@ def _percent(x: float) -> Markup:
 
 def write_fit(subject: FitSubject) -> list[Part]:
     fit = subject.fit
-    parts: list[Part] = [_facts(subject)]
+    parts: list[Part] = [paragraph(tag("strong", verdict(fit)[0]), " ", " ".join(verdict(fit)[1:]))]
+    parts.append(_facts(subject))
     beware = () if fit.validation is None else fit.validation.warnings
     if beware:
         parts.append(tag("div", paragraph(tag("strong", "Beware")), items(beware), class_="warning"))
