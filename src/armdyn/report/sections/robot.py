@@ -140,7 +140,7 @@ def _facts(subject: Subject) -> Markup:
         ("gravity, base frame", join(["(", gravity, ") m/s²"])),
         ("motors", str(len(motors)) if motors else "none described"),
         ("dynamic parameters", str(len(robot.parameter_names))),
-        ("tip frame on", model.tip),
+        ("tip frame on", join(model.tip.split("_"), Markup("_<wbr>"))),
     ]
     if motors:
         entries.insert(3, ("rotor model", _ROTORS[model.rotors]))

@@ -12,7 +12,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -314,7 +314,7 @@ class VisualMeshes:
 def _notes(known: Visuals) -> list[str]:
     notes = []
     if known.missing:
-        named = _listed(known.missing)
+        named = _listed([PurePosixPath(x).name for x in known.missing])
         files = "file is" if len(known.missing) == 1 else "files are"
         notes.append(f"{len(known.missing)} mesh {files} not there: {named}")
     if known.wrong:
