@@ -67,7 +67,7 @@ def test_a_file_of_ones_own_serves_all_verbs(tmp_path, mine):
 @pytest.mark.slow
 def test_a_report_takes_a_cycle(tmp_path, mine):
     assert run("report", "planar", "--cycle", mine, "-o", tmp_path / "r.html").startswith("wrote")
-    assert "The motion given: cycle, 1 s." in (tmp_path / "r.html").read_text("utf-8")
+    assert "The motion given takes 1 s (cycle)." in (tmp_path / "r.html").read_text("utf-8")
 
 
 def test_a_circle_is_that_of_trajectory(tmp_path):
