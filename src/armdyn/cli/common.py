@@ -115,14 +115,14 @@ class GivenRobot:
                 self.source,
                 base=self.base,
                 tip=self.tip,
-                lock=_by_joint("--lock", "POSITION", self.lock),
+                lock=_numbers_of("--lock", "POSITION", self.lock),
                 repair=self.repair,
                 snap=self.snap,
             )
         if self.rotors is not None:
             robot = robot.with_rotors(self.rotors.value)
         if self.gear:
-            robot = _geared(robot, _by_joint("--gear", "RATIO", self.gear))
+            robot = _geared(robot, _numbers_of("--gear", "RATIO", self.gear))
         if self.link is not None:
             robot = robot.with_tip(self.link)
         return robot if self.payload is None else robot.with_payload(**_payload(self.payload))
@@ -174,20 +174,26 @@ def _payload(text: str) -> dict[str, Any]:
     return {name: x for name, x in named.items() if not isinstance(x, list) or x}
 
 
-def _by_joint(option: str, what: str, given: Sequence[str] | None) -> dict[str, Expression]:
-    """All of an option JOINT=NUMBER, by joint. Names may have "=" in them, numbers may not."""
-    found: dict[str, Expression] = {}
+def by_joint_of(option: str, what: str, given: Sequence[str] | None) -> dict[str, str]:
+    """All of an option JOINT=…, by joint. Names may have "=" in them, what follows may not."""
+    found: dict[str, str] = {}
     for text in given or ():
         name, equals, value = text.rpartition("=")
         if not equals or not name:
             raise ArmdynError(f"{option}: expected JOINT={what}, found '{text}'")
         if name in found:
             raise ArmdynError(f"{option}: joint '{name}' is given twice")
-        try:
-            found[name] = parse(value, ())
-        except ArmdynError as error:
-            raise ArmdynError(f"{option}: {error}") from None
+        found[name] = value
     return found
+
+
+def _numbers_of(option: str, what: str, given: Sequence[str] | None) -> dict[str, Expression]:
+    """All of an option JOINT=NUMBER, by joint."""
+    texts = by_joint_of(option, what, given)
+    try:
+        return {name: parse(text, ()) for name, text in texts.items()}
+    except ArmdynError as error:
+        raise ArmdynError(f"{option}: {error}") from None
 
 
 def _geared(robot: Robot, gears: dict[str, Expression]) -> Robot:

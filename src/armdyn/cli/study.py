@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 from armdyn.cli.common import (
     GivenRobot,
     WrenchOption,
+    by_joint_of,
     check_folder,
     check_output,
     check_robot_file,
@@ -316,8 +317,8 @@ def size(
         _catalogue(catalogue or ["example_drives"]),
         objective=objective.value,
         joints=joints,
-        only={name: x.split(",") for name, x in _by_joint(only, "--only").items()},
-        stages={name: _number(x) for name, x in _by_joint(stages, "--stage").items()},
+        only={name: x.split(",") for name, x in by_joint_of("--only", "…", only).items()},
+        stages={name: _number(x) for name, x in by_joint_of("--stage", "…", stages).items()},
         voltage=voltage,
         life=life,
         inertia_ratio=inertia_ratio,
@@ -354,19 +355,6 @@ def _catalogue(names: list[str]) -> Catalogue:
         return load_catalogue(names)
     except ArmdynError as error:  # of what is in it, or of the file
         raise ArmdynError(f"--catalogue: {error}") from None
-
-
-def _by_joint(given: list[str] | None, option: str) -> dict[str, Any]:
-    """All of JOINT=…, by joint. Names may have "=" in them, what follows may not."""
-    found: dict[str, Any] = {}
-    for text in given or ():
-        name, equals, value = text.rpartition("=")
-        if not equals or not name:
-            raise ArmdynError(f"{option}: expected JOINT=…, found '{text}'")
-        if name in found:
-            raise ArmdynError(f"{option}: joint '{name}' is given twice")
-        found[name] = value
-    return found
 
 
 def _number(text: str) -> float:
